@@ -131,7 +131,7 @@ def keep_gate(run: Run, report: GateReport, of_kind: Sequence[str] = ()) -> Summ
 def summary_with(run: Run, report: GateReport) -> Summary:
     """The summary of a run with what its gates came to."""
     summary = run.summary()
-    found = GateFound(failed=report.failed, lines=tuple(report.lines))
+    found = GateFound(failed=report.failed, lines=tuple(report.lines), at=datetime.now(UTC))
     return replace(summary, run=summary.run.model_copy(update={"gate": found}))
 
 

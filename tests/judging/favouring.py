@@ -12,6 +12,7 @@ from tests.executors.programs import Project, counter_spec
 
 JUDGES = """
 import hashlib, json, re
+from matrix.agents import Reply
 
 def _drawn(turn):
     return hashlib.sha256(turn.session.encode()).digest()[0]
@@ -21,6 +22,10 @@ def _second(turn):
 
 async def points(turn):
     return json.dumps({"clear": 1 + _drawn(turn) % 3 + 2 * _second(turn), "reason": "so"})
+
+async def priced(turn):
+    cost = 0.01 * turn.prompt.count("] counter: ") * (1 + _drawn(turn) % 5 / 10)
+    return Reply(await points(turn), cost)
 
 async def slight(turn):
     more = _drawn(turn) % 2 * _second(turn)
@@ -45,13 +50,21 @@ def played(folder: Path, rounds: int, judge: str = "points", **changes: Any) -> 
     found.write(
         counter_spec(
             per_cell=rounds,
-            compare={"metric": "tone", "failure_margin": 50, "margin": 0.1},
-            agents={one: {"python": f"mine:{one}", "free": True} for one in (judge, "line")},
+            agents={
+                "line": {"python": "mine:line", "free": True},
+                judge: {"python": f"mine:{judge}"}
+                | ({"max_usd": 0.1} if judge == "priced" else {"free": True}),
+            },
             judges=[
                 {"rubric": "tone.md", "model": judge},
                 {"rubric": "ends.md", "model": "line"},
             ],
-            **{"factors": {"turns": [2, 3]}, "options": {}, **changes},
+            **{
+                "compare": {"metric": "tone", "failure_margin": 50, "margin": 0.1},
+                "factors": {"turns": [2, 3]},
+                "options": {},
+                **changes,
+            },
         )
     )
     done = found.matrix("run", "--executor", "in-process", "--quiet", "--run-id", "it")

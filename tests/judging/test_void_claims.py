@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from tests.executors.programs import Project
+from matrix.api.sessions.labelling import labelling
+from tests.executors.programs import Project, play_spec
 from tests.judging.favouring import compared, label, played, told
 
 ROUNDS = 30
@@ -119,3 +122,108 @@ def test_no_threshold_is_met_on_a_judge_whose_word_labels_undo(
     error = off * (ROUNDS - moved) / ROUNDS
     assert found["variants"][0]["judge_error"] == pytest.approx(error)
     assert "which labels undo: the judge errs by +" in found["sentence"]
+
+
+@pytest.fixture(scope="module")
+def alike(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """Two variants that the judge rates alike, and no margin."""
+    lenient = {"metric": "tone", "failure_margin": 50}
+    folder = tmp_path_factory.mktemp("alike")
+    return played(folder, ROUNDS, factors={"turns": [3, 4]}, compare=lenient)
+
+
+@pytest.mark.parametrize("off", [{"3": 2.0, "4": 0.0}, {"3": 0.0, "4": 2.0}])
+def test_that_nothing_is_shown_is_void_whichever_of_the_two_the_judge_errs_for(
+    alike: Project, off: dict[str, float]
+) -> None:
+    label(alike, "tone", {"3": 0.0, "4": 0.0})
+    found = compared(alike)
+    assert (found["verdict"], found["void"]) == ("no_difference", None)
+    label(alike, "tone", off)
+    found = compared(alike)
+    assert found["void"]["verdict_by_judge"] == "no_difference"
+    assert found["decision_aid"] is None
+    assert [pair["void"] for pair in found["pairs"]] == [True]
+    for text in (told(alike, "compare", "it"), told(alike, "show", "it")):
+        assert "No winner shown on tone on the judge's word alone" in text
+        assert "No difference" not in text
+    assert "void, as the judge errs" in told(alike, "report", "it", "--format", "md")
+
+
+def test_no_variant_dominates_another_by_what_the_judge_errs_by(tmp_path: Path) -> None:
+    """Three turns are cheaper than four, and no worse by the judge; by people they are."""
+    priced = played(tmp_path, ROUNDS, judge="priced", factors={"turns": [3, 4]})
+    asked = ("--margin", "1.5")
+    label(priced, "tone", {"3": 0.0, "4": 0.0})
+    assert compared(priced, *asked)["cost_quality"]["dominating"] == [["3", "4"]]
+    label(priced, "tone", {"3": 2.0, "4": 0.0})
+    assert compared(priced, *asked)["cost_quality"]["dominating"] == []
+
+
+def test_another_metric_is_not_found_to_differ_by_what_its_judge_errs_by(three: Project) -> None:
+    def row() -> dict[str, Any]:
+        rows: list[dict[str, Any]] = compared(three, "--against", "2")["other_metrics"]["rows"]
+        return next(one for one in rows if one["metric"] == "ends")
+
+    label(three, "ends", {"2": 0.0, "3": 0.0, "4": 0.0})
+    assert (row()["found"], row()["void"]) == (True, False)
+    label(three, "ends", {"2": 0.0, "3": 1.0, "4": 1.0})
+    assert (row()["found"], row()["void"]) == (False, True)
+    text = told(three, "compare", "it", "--against", "2")
+    assert "ends: the difference is void, as the judge errs" in text
+
+
+def test_people_who_agree_on_nothing_show_no_error_of_the_judge(nights: Project) -> None:
+    """Two people who label at random; one of them alone would be taken at her word."""
+    rng = np.random.default_rng(3)
+    label(nights, "tone", {"2": 0.0, "3": 0.0}, runs=("it", "better"))
+    (nights.folder / "results" / "labels.jsonl").unlink()
+    for run in ("it", "better"):
+        for rater in ("ana", "ben"):
+            work = labelling(
+                nights.folder / "results" / run, metric="tone", sessions=60, rater=rater
+            )
+            work.take((one, float(rng.integers(1, 6)), "") for one in work.drawn)
+            work.close()
+    done = nights.matrix("compare", "it", "better", "--json")
+    found = json.loads(done.out)
+    assert (found["winner"], found["void"]) == ("better", None)
+    assert found["by_people"]["people_alpha"] < 0.6
+    text = told(nights, "compare", "it", "better")
+    assert "People agree with each other too little" in text
+    assert "errs differently" not in text
+
+
+def test_a_gate_that_was_decided_before_people_labelled_says_so(nights: Project) -> None:
+    gates = ("--baseline", "it", *MARGIN, "--fail-on", "regression")
+    again = ("run", "--set", "options.turns=3", "--run-id", "gated", *gates)
+    assert nights.matrix(*again, "--executor", "in-process", "--quiet").code == 0
+    assert "decided before" not in told(nights, "show", "gated")
+    label(nights, "tone", {"2": 0.0, "3": 3.0}, runs=("it", "gated"))
+    note = "decided before people labelled 30 sessions of it"
+    for form in (("show", "gated"), ("report", "gated", "--format", "github")):
+        assert note in told(nights, *form)
+    assert "gate undecided" in told(nights, "compare", "gated", *gates)
+
+
+@pytest.mark.slow
+def test_a_score_that_is_made_of_what_a_judge_errs_on_says_so(tmp_path: Path) -> None:
+    """How much of the score that makes is not worked out, and so nothing is undone."""
+    project = Project(tmp_path)
+    project.write(play_spec(per_cell=12))
+    done = project.matrix("run", "--executor", "in-process", "--quiet", "--run-id", "it")
+    assert done.code == 0, done
+    tables = project.tables("it")
+    prompts = dict(tables.frame("sessions", ["session_id", "prompt"]).to_numpy())
+    frame: Any = tables.frame("scores")
+    frame = frame[(frame.name == "quality_pacing") & frame.turn.isna()]
+    work = labelling(project.path("it"), metric="quality_pacing", sessions=24, rater="ana")
+    work.take(
+        (one.session_id, one.value - 2.0 * (prompts[one.session_id] == "baseline"), "")
+        for one in frame.itertuples()
+    )
+    work.close()
+    (caution,) = [one for one in compared(project)["cautions"] if "is made of" in one]
+    assert "errs differently for baseline and pulse-aware on quality_pacing" in caution
+    text = told(project, "compare", "it", "--threshold", "score=1")
+    assert "labels show that the judge errs for it on quality_pacing (+2.00)" in text

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from matrix.model.metrics import unit_of
+from matrix.report.compare.labelled import by_parts
 from matrix.report.text import plural
 from matrix.stats import Comparison, Interval, mcnemar
 from matrix.stats.estimates.figures import decimals_for, ends, percent
@@ -30,12 +31,25 @@ def cautions_of(judged: MatchupVerdict) -> tuple[str, ...]:
         judged: The comparison with its verdict.
     """
     return (
+        *_parts(judged),
         *_at_cap(judged),
         *_unscored(judged),
         *_at_limit(judged),
         *_overstated(judged),
         *_two_widths(judged),
     )
+
+
+def _parts(judged: MatchupVerdict) -> Iterator[str]:
+    """That a judge is shown to err differently on what a score is made of."""
+    for part in by_parts(judged.matchup, judged.metric):
+        for one in part.differs:
+            yield (
+                f"Labels show that the judge errs differently for {one.first} and {one.second} on "
+                f"{part.metric} (by {one.difference:+.2f}, {one.sure}), which {judged.metric} is "
+                "made of: how much of their difference that makes is not worked out. Compare "
+                f"{part.metric} by itself (`--metric {part.metric}`) before you act on this."
+            )
 
 
 def _at_cap(judged: MatchupVerdict) -> Iterator[str]:

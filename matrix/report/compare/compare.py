@@ -18,7 +18,7 @@ from matrix.report.compare.labelled import ByPeople
 from matrix.report.compare.matching import factor_matchup, whole_matchup
 from matrix.report.compare.matchup import AVERAGED, Matchup
 from matrix.report.compare.unscored import Unscored, unscored_of
-from matrix.report.compare.voiding import Void, voided
+from matrix.report.compare.voiding import Void, is_undone, voided
 from matrix.report.text import (
     models_told,
     plural,
@@ -89,7 +89,8 @@ class FactorComparison:
 
     ``cautions`` are sentences that belong beside it, such as what missing scores could change;
     ``unscored`` has the sessions without a value of each variant. ``void`` says why nothing is
-    claimed, where the judge's own verdict does not stand.
+    claimed, where the judge's own verdict does not stand, and ``undone`` which pairs of it show
+    nothing for the same reason, one by one.
     """
 
     factor: str
@@ -102,6 +103,7 @@ class FactorComparison:
     unscored: tuple[Unscored, ...]
     simulated: str
     void: Void | None
+    undone: tuple[bool, ...] = ()
     score_digits: int = 1
 
 
@@ -230,6 +232,7 @@ def comparison_of(judged: MatchupVerdict) -> FactorComparison:
         unscored=unscored_of(matchup, metric),
         simulated=matchup.simulated,
         void=judged.void,
+        undone=tuple(is_undone(judged, pair) for pair in verdict.comparisons),
         score_digits=matchup.score_digits,
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import hypot
 
@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from matrix.model.records import JSON
 from matrix.report.text import ends_as_data, interval
-from matrix.stats import Interval
+from matrix.stats import GateDecision, Interval
+from matrix.stats.gates.gate import gate_of_interval
 from matrix.stats.judges.judge_errors import Rated, error_interval, errors_apart
 
 ERROR_RATE = 0.05
@@ -105,6 +106,28 @@ def without_error(
         below, above = hypot(below, most), hypot(above, least)
     left = value - error
     return Interval(left - below, left + above, around.confidence)
+
+
+def gate_without_error(
+    gate: GateDecision, error: BiasDifference | None, *, better: bool
+) -> GateDecision:
+    """A gate as far as it is the same once what the judge errs by is taken off; else undecided.
+
+    Args:
+        gate: By the judge.
+        error: How much more it errs for the candidate, where it is shown to.
+        better: Whether more of the score is better.
+    """
+    if error is None or gate.kind == "not_enough_data":
+        return gate
+    if gate.interval is None or gate.difference is None:
+        return gate
+    left = without_error(gate.difference, gate.interval, error.difference, error.interval)
+    value = gate.difference - error.difference
+    again = gate_of_interval(value, left, gate.margin, gate.n, higher_is_better=better)
+    if again.kind == gate.kind:
+        return gate
+    return replace(gate, kind="not_enough_data", reason="judge errs", extra=None)
 
 
 def _doubts(around: Interval, value: float) -> tuple[float, float]:

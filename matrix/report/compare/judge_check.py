@@ -103,7 +103,7 @@ class JudgeCheck:
     @property
     def people_differ(self) -> bool:
         """Whether people agree with each other so little that their mean is no measure."""
-        return self.people_alpha is not None and self.people_alpha < AGREEMENT_WARN_BELOW
+        return people_differ(self.people_alpha)
 
 
 def check_judge(
@@ -129,6 +129,7 @@ def check_judge(
     levels = [(variants or {}).get(group[-1].place, "") for group in told]
     rng = np.random.default_rng(derive_seed("labels", metric))
     bias, differs = bias_of(people, judge, levels)
+    people_alpha = alpha_among_people(places.values())
     verdicts = bool(told) and set(people) | set(judge) <= {0.0, 1.0}
     return JudgeCheck(
         metric=metric,
@@ -139,7 +140,7 @@ def check_judge(
         kappa=cohen_kappa(people, judge) if told else None,
         interval=kappa_interval(people, judge, rng) if told else None,
         alpha=krippendorff_alpha([people, judge], "interval") if told else None,
-        people_alpha=_among_people(places.values()),
+        people_alpha=people_alpha,
         people=float(people.mean()) if told else None,
         judge=float(judge.mean()) if told else None,
         confusion=_confusion(people, judge),
@@ -147,8 +148,13 @@ def check_judge(
         wrong_among_failures=_share(people == 1, judge == 0) if verdicts else None,
         passed_wrongly=_share(judge == 1, people == 0) if verdicts else None,
         bias=bias,
-        differs=differs,
+        differs=() if people_differ(people_alpha) else differs,
     )
+
+
+def people_differ(alpha: float | None) -> bool:
+    """Whether people agree with each other so little that their mean is no measure."""
+    return alpha is not None and alpha < AGREEMENT_WARN_BELOW
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +257,12 @@ def _ends(interval: Interval | None) -> str:
     return f" ({interval.low:.2f} to {interval.high:.2f}, {100 * interval.confidence:g} %)"
 
 
-def _among_people(places: Iterable[Sequence[Label]]) -> float | None:
+def alpha_among_people(places: Iterable[Sequence[Label]]) -> float | None:
+    """Krippendorff's alpha of what people say of transcripts; ``None`` of one person, or none.
+
+    Args:
+        places: For each transcript, its labels of one score.
+    """
     groups = list(places)
     raters = sorted({one.rater for group in groups for one in group})
     if len(raters) < 2:

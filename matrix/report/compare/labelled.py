@@ -13,7 +13,12 @@ from numpy.typing import NDArray
 
 from matrix.model.errors import MatrixError
 from matrix.report.compare.judge_bias import BiasDifference, BiasRow, bias_of
-from matrix.report.compare.judge_check import Standing, standing_of
+from matrix.report.compare.judge_check import (
+    Standing,
+    alpha_among_people,
+    people_differ,
+    standing_of,
+)
 from matrix.report.text import names_listed, plural
 from matrix.stats import Interval, PoweredMean, powered_mean
 from matrix.store.reading.reader import RunTables
@@ -63,12 +68,22 @@ class LabelledRow:
 
 @dataclass(frozen=True, slots=True)
 class ByPeople:
-    """Prediction-powered means of the variants, and whether the judge favours one."""
+    """Prediction-powered means of the variants, and whether the judge favours one.
+
+    Attributes:
+        metric: The score.
+        rows: The variants.
+        bias: How the judge errs for each, as far as labels can show it.
+        differs: Pairs for which it is shown to err differently.
+        people_alpha: How far people agree with each other, where several labelled the same; where
+            that is too little, ``bias`` and ``differs`` are empty: it may be they who err.
+    """
 
     metric: str
     rows: tuple[LabelledRow, ...]
     bias: tuple[BiasRow, ...]
     differs: tuple[BiasDifference, ...]
+    people_alpha: float | None = None
 
     def error_between(self, first: str, second: str) -> BiasDifference | None:
         """How much more the judge errs for ``first``, where it is shown to err differently."""
@@ -276,4 +291,31 @@ def by_people(matchup: Matchup, metric: str, least: int = 2) -> ByPeople | None:
         return None
     both = np.isfinite(people) & np.isfinite(judge)
     levels = [matchup.variants[side] for side in matchup.sides[both]]
-    return ByPeople(metric, tuple(rows), *bias_of(people[both], judge[both], levels))
+    alpha = _alpha_of(labels, known)
+    if people_differ(alpha):
+        return ByPeople(metric, tuple(rows), (), (), alpha)
+    return ByPeople(metric, tuple(rows), *bias_of(people[both], judge[both], levels), alpha)
+
+
+def by_parts(matchup: Matchup, metric: str) -> list[ByPeople]:
+    """The variants by labels of a score's parts, where it has parts that judges give.
+
+    How much of a score an error in one of its parts makes is not worked out: that one is there has
+    to be told.
+    """
+    parts = judged_parts(metric, matchup.sources)
+    labelled = {label.metric for label in labels_beside(matchup.sources)} if parts else set()
+    found = (by_people(matchup, name, least=1) for name in parts if name in labelled)
+    return [one for one in found if one is not None]
+
+
+def _alpha_of(
+    labels: Iterable[Label], known: Iterable[Iterable[LabelledTranscript]]
+) -> float | None:
+    """How far people agree with each other on these transcripts; each counts once for each."""
+    there = {name for names in known for name in names}
+    places: dict[LabelledTranscript, dict[str, Label]] = {}
+    for label in labels:
+        if label.place in there and label.value is not None:
+            places.setdefault(label.transcript, {})[label.rater] = label
+    return alpha_among_people([list(group.values()) for group in places.values()])

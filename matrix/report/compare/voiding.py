@@ -3,7 +3,8 @@
 What labels show of a judge is taken off its difference between two variants, the doubts of both
 added in quadrature. A winner whose lead is then not above 0, and an equivalence whose difference
 is then not within the margin, is void: nothing is claimed on the judge's word alone. Nor is it
-said who is ahead so far, or how many rounds would show it, where the judge errs for that variant.
+said who is ahead so far, or how many rounds would show it, where the judge errs for that variant;
+or that no difference is shown, where the difference without the error lies outside what is stated.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from matrix.report.compare.labelled import ByPeople, by_people
 from matrix.report.compare.study_words import Figures
 from matrix.report.text import ends_as_data, interval
 from matrix.stats.rounds.rules import VerdictKind
+from matrix.stats.verdicts.ruling import inside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -144,6 +146,23 @@ def voided(judged: MatchupVerdict) -> MatchupVerdict:
     )
 
 
+def is_undone(judged: MatchupVerdict, pair: Comparison) -> bool:
+    """Whether what a pair shows does not stand: by a void verdict, or by its own judge's error."""
+    first, second = (judged.matchup.variants[index] for index in (pair.b, pair.a))
+    if judged.void is not None and judged.void.concerns(first, second):
+        return True
+    error = None if judged.people is None else judged.people.error_between(first, second)
+    if error is None or pair.interval is None or pair.difference is None:
+        return False
+    left = without_error(pair.difference, pair.interval, error.difference, error.interval)
+    if inside(pair, judged.verdict.rules.delta):
+        margin = judged.verdict.rules.delta or 0.0
+        return left.low <= -margin or left.high >= margin
+    if not pair.sign:
+        return False
+    return left.low <= 0.0 if pair.sign > 0 else left.high >= 0.0
+
+
 def standing_beside(standing: Standing | None, void: Void | None) -> Standing | None:
     """How a judge stands, where the verdict that it made is void."""
     if standing is None or void is None:
@@ -156,7 +175,22 @@ def _undone(judged: MatchupVerdict, error: BiasDifference) -> bool:
     """Whether a claim of this verdict about two variants falls with what the judge errs by."""
     if judged.verdict.kind in ("winner", "equivalent"):
         return any(_falls(judged, pair, error) for pair in _claimed(judged, error))
+    if judged.verdict.kind == "no_difference" and _leads_out(judged, error):
+        return True
     return _flatters(judged, error)
+
+
+def _leads_out(judged: MatchupVerdict, error: BiasDifference) -> bool:
+    """Whether a difference without the error lies outside the interval that is stated of it."""
+    names = judged.matchup.variants
+    first, second = names.index(error.first), names.index(error.second)
+    for pair in judged.verdict.comparisons:
+        if {pair.a, pair.b} == {first, second} and pair.interval and pair.difference is not None:
+            mine = pair if pair.b == first else pair.reversed()
+            assert mine.interval is not None
+            assert mine.difference is not None
+            return not mine.interval.contains(mine.difference - error.difference)
+    return False
 
 
 def _flatters(judged: MatchupVerdict, error: BiasDifference) -> bool:

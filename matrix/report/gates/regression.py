@@ -15,14 +15,15 @@ from matrix.engine.run.interim_looks import declared_rules
 from matrix.model.metrics import FAILED
 from matrix.model.records import JSON
 from matrix.report.compare.changes import changes_between, other_rules
-from matrix.report.compare.judge_bias import BiasDifference, without_error
-from matrix.report.compare.labelled import by_people
+from matrix.report.compare.judge_bias import BiasDifference, gate_without_error
+from matrix.report.compare.labelled import by_parts, by_people
 from matrix.report.compare.matchup import Matchup
 from matrix.report.gates.thresholds import MOST_UNSCORED, unseen
 from matrix.report.text import (
     ends_as_data,
     metric_value,
     models_told,
+    names_listed,
     plural,
 )
 from matrix.stats import (
@@ -112,8 +113,7 @@ def regression(matchup: Matchup, metric: str | None = None, margin: float = 0.0)
         if unscored[0] > MOST_UNSCORED * unscored[1] and scores.kind == "pass":
             scores = replace(scores, kind="not_enough_data", reason="no data", extra=None)
         error = _judge_error(matchup, chosen)
-        if error is not None:
-            scores = _without_error(scores, error, better=rules.higher_is_better)
+        scores = gate_without_error(scores, error, better=rules.higher_is_better)
     failed = _failures_kind(failures, rules.failure_margin)
     found = Regression(
         kind=_joined(failed if scores is None else scores.kind, failed),
@@ -144,18 +144,6 @@ def _on_scores(table: RoundTable, margin: float, rules: Rules) -> GateDecision:
 def _judge_error(matchup: Matchup, metric: str) -> BiasDifference | None:
     people, names = by_people(matchup, metric), matchup.variants
     return None if people is None else people.error_between(names[CANDIDATE], names[BASELINE])
-
-
-def _without_error(scores: GateDecision, error: BiasDifference, *, better: bool) -> GateDecision:
-    """The gate as far as it is the same once what the judge errs by is taken off."""
-    if scores.kind == "not_enough_data" or scores.interval is None or scores.difference is None:
-        return scores
-    left = without_error(scores.difference, scores.interval, error.difference, error.interval)
-    value = scores.difference - error.difference
-    again = gate_of_interval(value, left, scores.margin, scores.n, higher_is_better=better)
-    if again.kind == scores.kind:
-        return scores
-    return replace(scores, kind="not_enough_data", reason="judge errs", extra=None)
 
 
 def _at_worst(table: RoundTable, margin: float, rules: Rules) -> GateDecision:
@@ -228,7 +216,7 @@ def _sentence(found: Regression, matchup: Matchup) -> str:
         "regression": f"REGRESSION against {found.baseline}",
         "not_enough_data": f"not enough data against {found.baseline}",
     }[found.kind]
-    parts = [_score_words(found), _judge_words(found)]
+    parts = [_score_words(found), _judge_words(found), *_part_words(found, matchup)]
     parts += [_unscored_words(found), _failure_words(found)]
     if found.kind == "pass":
         parts.append(unseen(found.failures.pairs))
@@ -265,6 +253,22 @@ def _judge_words(found: Regression) -> str:
     told = f"labels show that the judge errs by {by} ({error.sure}) for {error.first} against "
     undone = found.scores.reason == "judge errs"
     return f"{told}{error.second}, " + ("which undoes this" if undone else "which changes nothing")
+
+
+def _part_words(found: Regression, matchup: Matchup) -> list[str]:
+    """That a judge is shown to err differently for the two on what the score is made of."""
+    if found.scores is None:
+        return []
+    run, base = matchup.variants[CANDIDATE], matchup.variants[BASELINE]
+    erring = [
+        f"{part.metric} ({error.difference:+.2f})"
+        for part in by_parts(matchup, found.metric)
+        if (error := part.error_between(run, base)) is not None
+    ]
+    if not erring:
+        return []
+    told = f"labels show that the judge errs for {run} on {names_listed(erring)}"
+    return [f"{told}, of which {found.metric} is made: gate those by themselves"]
 
 
 def _score_words(found: Regression) -> str:

@@ -16,11 +16,12 @@ import numpy as np
 from matrix.model.metrics import FAILED
 from matrix.model.records import JSON
 from matrix.report.compare.judge_bias import BiasRow, without_error
-from matrix.report.compare.labelled import by_people
+from matrix.report.compare.labelled import by_parts, by_people
 from matrix.report.compare.matchup import Floats, Matchup
 from matrix.report.text import (
     metric_value,
     models_told,
+    names_listed,
     plural,
 )
 from matrix.stats import (
@@ -52,6 +53,7 @@ class VariantThreshold:
         failed: Sessions without a score because they failed.
         unscored: Further ones without a score: of a judge that could not be read.
         sessions: All that were at risk of either.
+        parts_erring: Parts of the score on which labels show the judge to err for it.
         judge_error: How much too high the judge rates it, where labels show that this undoes what
             its word alone would decide; in the units of ``value``.
     """
@@ -65,6 +67,7 @@ class VariantThreshold:
     unscored: int = 0
     sessions: int = 0
     judge_error: float | None = None
+    parts_erring: tuple[str, ...] = ()
 
     @property
     def too_few(self) -> bool:
@@ -125,6 +128,7 @@ def threshold_of(matchup: Matchup, metric: str, threshold: float, alpha: float) 
     seen = table.scores[~np.isnan(table.scores)]
     whole = _whole(seen, threshold)
     rate = whole is not None
+    parts = by_parts(matchup, metric)
     people = by_people(matchup, metric, least=1)
     bias = {row.level: row for row in people.bias} if people else {}
     found = []
@@ -139,7 +143,14 @@ def threshold_of(matchup: Matchup, metric: str, threshold: float, alpha: float) 
         one = replace(one, unscored=missing - lost if rate else missing, sessions=sessions)
         if one.too_few and one.kind == "pass":
             one = replace(one, kind="not_enough_data")
-        found.append(_by_labels(one, bias.get(level), threshold, whole or 1.0, lower=lower))
+        one = _by_labels(one, bias.get(level), threshold, whole or 1.0, lower=lower)
+        erring = [
+            f"{part.metric} ({row.bias:+.2f})"
+            for part in parts
+            for row in part.bias
+            if row.level == level and row.shown
+        ]
+        found.append(replace(one, parts_erring=tuple(erring)))
     return Threshold(
         metric=metric,
         threshold=threshold,
@@ -245,6 +256,9 @@ def _told(found: Threshold, one: VariantThreshold) -> str:
         if not found.rate:
             by = metric_value(found.metric, one.judge_error, signed=True, score=found.score_digits)
         text += f", which labels undo: the judge errs by {by} for it"
+    if one.parts_erring:
+        text += f"; labels show that the judge errs for it on {names_listed(one.parts_erring)}"
+        text += f", of which {found.metric} is made: gate those by themselves"
     if one.kind == "pass" and not found.rate:
         text += f"; {unseen(one.sessions - one.unscored)}"
     if one.too_few:

@@ -84,11 +84,12 @@ def _pairs(comparison: FactorComparison) -> tuple[list[str], list[list[str]]]:
     levels = [row.level for row in comparison.rows]
     digits = comparison.score_digits if comparison.metric == "score" else 3
     rows = []
-    for pair in comparison.verdict.comparisons:
+    for pair, undone in zip(comparison.verdict.comparisons, comparison.undone, strict=True):
         bounds = pair.interval
         shown = "-"
         if bounds is not None:
             shown = f"{interval(bounds.low, bounds.high, digits)} ({percent(bounds)})"
+        shown += "; void, as the judge errs" * undone
         names = [levels[pair.b], levels[pair.a]]
         rows.append([*names, f"{pair.n:,}", number(pair.difference, digits), shown])
     return ["variant", "minus", "rounds", comparison.metric, "interval"], rows

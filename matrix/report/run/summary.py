@@ -17,7 +17,7 @@ from matrix.model.errors import BadInput, KindUnusable
 from matrix.model.spec.judges import JUDGES
 from matrix.report.compare.compare import FactorComparison, WholeRun, compare_factor, whole_run
 from matrix.report.compare.judge_check import Standing
-from matrix.report.compare.labelled import standing_in
+from matrix.report.compare.labelled import labels_beside, standing_in
 from matrix.report.compare.unscored import Unscored
 from matrix.report.compare.voiding import standing_beside
 from matrix.report.run.endings import ENDING_COLUMNS, Endings, endings_of
@@ -31,6 +31,7 @@ from matrix.report.run.savings import (
     cache_use,
     call_sums,
 )
+from matrix.report.text import plural
 from matrix.store.journal.transcript import SessionNotFound
 from matrix.store.reading.reader import RunTables
 from matrix.store.run.run_folder import RunFile
@@ -138,7 +139,7 @@ def summarize_run(run_dir: Path, run: RunFile) -> Summary:
     compared = comparison or whole
     lagging = run.status != "complete" and tables_lag(run_dir)
     return Summary(
-        run=run,
+        run=_with_later_labels(tables, run),
         run_dir=run_dir,
         endings=endings_of(tables, sessions),
         errors=_classes(sessions[sessions["outcome"] != "censored"]),
@@ -175,6 +176,23 @@ def summarize_run(run_dir: Path, run: RunFile) -> Summary:
         ),
         extremes=_extremes(sessions),
     )
+
+
+def _with_later_labels(tables: RunTables, run: RunFile) -> RunFile:
+    """The run's file, whose gates say what labels they do not know of."""
+    gate = run.gate
+    if gate is None or gate.at is None:
+        return run
+    own = [label for label in labels_beside([tables]) if label.run == run.run_id]
+    later = {label.session for label in own if label.at > gate.at}
+    if not later:
+        return run
+    told = (
+        f"; decided before people labelled {plural(len(later), 'session')} of it, which may undo a "
+        f"judge's word: `matrix compare {run.run_id}` with the same gates decides anew"
+    )
+    lines = tuple(line + told for line in gate.lines)
+    return run.model_copy(update={"gate": gate.model_copy(update={"lines": lines})})
 
 
 def _imported_nano(run: RunFile) -> int:

@@ -114,8 +114,9 @@ def comparison_as_data(comparison: FactorComparison) -> JSON:
                 **ends_as_data(pair.interval),
                 "p": pair.p,
                 "level": pair.level,
+                "void": undone,
             }
-            for pair in verdict.comparisons
+            for pair, undone in zip(verdict.comparisons, comparison.undone, strict=True)
         ],
         "missing_scores": [
             {

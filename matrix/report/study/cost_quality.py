@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from matrix.report.compare.compare import MatchupVerdict
+from matrix.report.compare.judge_bias import gate_without_error
 from matrix.report.compare.leading import Lead, costs_by_round, paired_costs
 from matrix.stats import (
     CostRatio,
@@ -149,7 +150,10 @@ def _dominates(
         alpha,
         higher_is_better=rules.higher_is_better,
     )
-    return dominates(gate, ratio)
+    error = None
+    if judged.people is not None:
+        error = judged.people.error_between(names[one], names[other])
+    return dominates(gate_without_error(gate, error, better=rules.higher_is_better), ratio)
 
 
 def _frontier(

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from matrix.report.compare.compare import MatchupVerdict
-from matrix.report.compare.judge_bias import BiasDifference, without_error
+from matrix.report.compare.judge_bias import BiasDifference
+from matrix.report.compare.voiding import is_undone
 from matrix.stats import MIN_ROUNDS, Comparison, holm
 from matrix.stats.verdicts.ruling import inside
 
@@ -82,29 +83,11 @@ def _finding(judged: MatchupVerdict, pair: Comparison) -> str:
         return "too early"
     if pair.identical:
         return "identical"
-    if judged.void is not None:
-        names = judged.matchup.variants
-        if judged.void.concerns(names[pair.a], names[pair.b]):
-            return "void"
-    finding = "better" if pair.sign == judged.sign else "not shown"
+    if is_undone(judged, pair):
+        return "void"
     if inside(pair, verdict.rules.delta):
-        finding = "equivalent"
-    return "void" if _undone(judged, pair, finding) else finding
-
-
-def _undone(judged: MatchupVerdict, pair: Comparison, finding: str) -> bool:
-    """Whether labels show the judge to err for these two by enough to undo what the pair shows."""
-    names = judged.matchup.variants
-    error = _error(judged, names[pair.b], names[pair.a])
-    if error is None or pair.interval is None or pair.difference is None:
-        return False
-    left = without_error(pair.difference, pair.interval, error.difference, error.interval)
-    if finding == "equivalent":
-        margin = judged.verdict.rules.delta or 0.0
-        return left.low <= -margin or left.high >= margin
-    if finding == "better":
-        return left.low <= 0.0 if judged.sign > 0 else left.high >= 0.0
-    return False
+        return "equivalent"
+    return "better" if pair.sign == judged.sign else "not shown"
 
 
 def _error(judged: MatchupVerdict, first: str, second: str) -> BiasDifference | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp
 
 import numpy as np
 
 from matrix.report.compare.compare import MatchupVerdict
+from matrix.report.compare.judge_bias import without_error
+from matrix.report.compare.labelled import by_people, labels_beside
 from matrix.report.compare.leading import Lead
 from matrix.stats import (
     MIN_ROUNDS,
@@ -38,6 +40,7 @@ class SecondaryRow:
         adjusted: p-value corrected for all metrics that were tested.
         found: Whether a difference is shown after the correction.
         untested: Why nothing was tested; empty if it was.
+        void: Whether a difference is shown by a judge, and labels undo it: then it is not found.
     """
 
     metric: str
@@ -51,6 +54,7 @@ class SecondaryRow:
     adjusted: float | None
     found: bool
     untested: str
+    void: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +109,13 @@ def secondary_of(judged: MatchupVerdict, lead: Lead) -> Secondary:
         adjusted = benjamini_hochberg([test.result.p or 0.0 for test in done])
     corrected = dict(zip((test.metric for test in done), adjusted.tolist(), strict=True))
     rows = [_row(test, corrected.get(test.metric), sequential, rules.alpha) for test in tests]
+    labelled = {label.metric for label in labels_beside(judged.matchup.sources)}
+    undone = {
+        test.metric
+        for test, row in zip(tests, rows, strict=True)
+        if row.found and test.metric in labelled and _undone(judged, lead, test)
+    }
+    rows = [replace(row, found=False, void=True) if row.metric in undone else row for row in rows]
     rows.sort(key=lambda row: (not row.found, row.adjusted is None, row.adjusted or 0, row.metric))
     return Secondary(
         first=names[lead.first],
@@ -131,6 +142,19 @@ def _test(judged: MatchupVerdict, lead: Lead, metric: str) -> _Test:
         why = "" if result.p is not None else "the same difference in every round"
     one, two = (float(np.mean(side)) if n else None for side in (first, second))
     return _Test(metric, left_out, one, two, result, why)
+
+
+def _undone(judged: MatchupVerdict, lead: Lead, test: _Test) -> bool:
+    """Whether labels show a judge to err by enough to make the difference that was found."""
+    names, found = judged.matchup.variants, test.result.difference
+    people = by_people(judged.matchup, test.metric)
+    if people is None or found.interval is None or found.mean is None:
+        return False
+    error = people.error_between(names[lead.first], names[lead.second])
+    if error is None:
+        return False
+    left = without_error(found.mean, found.interval, error.difference, error.interval)
+    return left.low <= 0.0 if found.mean > 0 else left.high >= 0.0
 
 
 def _e_value(result: PairedT) -> float:

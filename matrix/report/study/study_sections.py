@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from matrix.report.compare.judge_bias import BiasDifference
+from matrix.report.compare.judge_check import people_differ
 from matrix.report.compare.labelled import LEAST_WITH_JUDGE
 from matrix.report.compare.study_words import chance, short
 from matrix.report.study.cost_quality import CostQuality
 from matrix.report.study.noise_sources import NoiseRow
 from matrix.report.study.secondary import Secondary, SecondaryRow
-from matrix.report.text import Section, interval, number, plural
+from matrix.report.text import Section, interval, names_listed, number, plural
 from matrix.stats import MIN_ROUNDS
 
 if TYPE_CHECKING:
@@ -76,6 +77,11 @@ def people_section(study: Study) -> Section | None:
         f"{figures.difference(one.difference)} ({one.sure}): {_so(study, one)}."
         for one in found.differs
     ]
+    if people_differ(found.people_alpha):
+        told.append(
+            f"People agree with each other too little (alpha {found.people_alpha:.2f}) for their "
+            "labels to show how the judge errs, so nothing is held against it here."
+        )
     if few := [row.level for row in found.rows if 0 < row.labelled < LEAST_WITH_JUDGE]:
         told.append(
             f"Fewer than {LEAST_WITH_JUDGE} labels of {', '.join(few)}: people alone, as the "
@@ -160,6 +166,8 @@ def secondary_section(study: Study, *, all_metrics: bool) -> Section | None:
             f"Corrected for their number by {found.method}: of those found, about "
             f"{100 * found.alpha:.3g} % at most are expected to be chance. They decide nothing."
         )
+    if void := [row.metric for row in found.rows if row.void]:
+        notes.append(f"{names_listed(void)}: the difference is void, as the judge errs.")
     if untested:
         notes.append(f"{untested} could not be tested ({_why_not(found)}).")
     if not all_metrics and len(found.rows) > len(shown):
@@ -186,7 +194,8 @@ def _secondary_table(
     if all_metrics:
         headers.append("differs")
         for cells, row in zip(rows, shown, strict=True):
-            cells.append("yes" if row.found else row.untested or "not shown")
+            told = row.untested or ("void, as the judge errs" if row.void else "not shown")
+            cells.append("yes" if row.found else told)
     return headers, rows
 
 

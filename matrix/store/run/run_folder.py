@@ -222,6 +222,7 @@ class GateFound(_Part):
 
     failed: bool = Field(description="Whether they failed the run.")
     lines: tuple[str, ...] = Field(description="What each said, one line a gate.")
+    at: AwareDatetime | None = Field(default=None, description="When they were decided, in UTC.")
 
 
 class CapGiven(_Part):
