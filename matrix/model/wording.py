@@ -15,16 +15,18 @@ from typing import Final
 
 ARGUMENTS: Final = {
     **{f"--{name.replace('_', '-')}": name for name in (
-        "against", "allow_errored", "at_cap", "baseline", "budget", "by", "confidence",
-        "correlation", "effect", "engine", "executor", "factor", "fail_on", "failure_margin",
-        "judge", "margin", "max_cost", "max_turns", "metric", "pairs", "per_cell", "repeats",
-        "results", "rounds", "run_id", "sd", "sd_a", "sd_b", "seed", "sessions", "target", "times",
-        "turn", "variants", "where",
+        "against", "allow_errored", "at_cap", "baseline", "below", "budget", "by", "confidence",
+        "correlation", "cost", "effect", "engine", "executor", "factor", "fail_on",
+        "failure_margin", "judge", "kind", "margin", "max_cost", "max_turns", "metric", "pairs",
+        "per_cell", "repeat", "repeats", "results", "rounds", "run_id", "scenario",
+        "score", "sd", "sd_a", "sd_b", "seed", "sessions", "target", "times", "to", "turn", "unit",
+        "variant", "variants", "where",
     )},
     **{f"--{name.replace('_', '-')}": f"{name}=True" for name in (
-        "allow_outside", "finish_last", "force", "missing", "redo_errored", "redo_turn",
-        "stop_early", "trust",
+        "allow_outside", "finish_last", "force", "lower_is_better", "missing", "redo_errored",
+        "redo_turn", "stop_early", "trust",
     )},
+    "--explain": "model",
     "--format": "form",
     "--from": "pilot",
     "--model": "models",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -19,14 +21,40 @@ FLAG = st.sampled_from(
 )
 
 
-def test_every_word_of_python_is_an_argument_that_something_takes() -> None:
+ROOT = Path(matrix.__file__).parent
+OF_THE_PROGRAM = {
+    "--session": "of a command line that a comment for a pull request shows",
+}
+"""Flags in messages that only the program can say, though some argument has their name."""
+
+
+def taken() -> set[str]:
     functions = [getattr(matrix, name) for name in matrix.__all__]
     functions += [*vars(matrix.Run).values(), matrix.ExecutorChoice, archive_older, export_snapshot]
-    taken = {
+    return {
         name for one in functions if callable(one) for name in inspect.signature(one).parameters
     }
+
+
+def test_every_word_of_python_is_an_argument_that_something_takes() -> None:
     said = {re.split("=", word)[0] for word in ARGUMENTS.values()}
-    assert said - taken == set()
+    assert said - taken() == set()
+
+
+def test_every_flag_of_a_message_that_an_argument_has_the_name_of_has_its_word() -> None:
+    """What is said of commands, in a text that begins with the program's name, stays a flag."""
+    arguments, left = taken(), dict[str, str]()
+    for path in sorted(ROOT.rglob("*.py")):
+        if path.relative_to(ROOT).parts[0] in ("cli", "kinds", "__main__.py"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
+                continue
+            for flag in re.findall(r"(?<![\w`-])--[a-z][a-z-]*[a-z]", node.value):
+                name = flag.removeprefix("--").replace("-", "_")
+                if name in arguments and flag not in {*ARGUMENTS, *OF_THE_PROGRAM}:
+                    left.setdefault(flag, f"{path.relative_to(ROOT)}:{node.lineno}")
+    assert left == {}
 
 
 @pytest.mark.parametrize(

@@ -149,8 +149,9 @@ def test_sums_of_calls_do_not_depend_on_how_the_table_was_cut(
     rows: list[dict[str, Any]], size: int
 ) -> None:
     pieces = [pa.Table.from_pylist(rows[at : at + size], CALLS) for at in range(0, 12, size)]
-    sums, cached = call_sums(pieces, {})
-    assert cached == call_sums([pa.Table.from_pylist(rows, CALLS)], {}).prompt_cache
+    found = call_sums(pieces, {})
+    sums = found.rows
+    assert found.prompt_cache == call_sums([pa.Table.from_pylist(rows, CALLS)], {}).prompt_cache
     assert sum(sums["calls"]) == len(rows)
     assert sum(sums["tokens_in"]) == sum(row["tokens_in"] or 0 for row in rows)
     for row in sums.to_dict("records"):

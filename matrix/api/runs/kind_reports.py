@@ -128,7 +128,7 @@ def _judge(run: Run) -> dict[str, JSON]:
 
 def spent_in(run: Run) -> list[Spent]:
     """What a run has paid, by scenario, turn, role and tag."""
-    from matrix.report.run.summary import charged_nano
+    from matrix.report.run.savings import charged_nano
 
     columns = ["session_id", "phase", "turn", "role", "tag", "cost_nano", "overrun_nano"]
     calls = run.frame("calls", columns)

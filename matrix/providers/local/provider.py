@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import ClassVar, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from matrix.model.errors import ProviderTimeout, ProviderUnavailable
 from matrix.model.records import Call, ChatMessage
@@ -35,9 +35,6 @@ class LocalModelProvider:
     Messages that do not fit the context are shortened as :mod:`matrix.providers.local.fitting`
     says, always in the same way, and the reply's headers say by how much.
     """
-
-    is_free: ClassVar[bool] = True
-    """Local models cost nothing, by declaration: their tariff is zero, not unknown."""
 
     def __init__(
         self,

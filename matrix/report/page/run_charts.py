@@ -19,7 +19,7 @@ from matrix.report.page.charts import (
     spending,
 )
 from matrix.report.page.known import RunFacts, level_columns
-from matrix.report.run.summary import charged_nano
+from matrix.report.run.savings import charged_nano
 from matrix.report.study.study_sections import noise_section
 
 _MOST_TICKS: Final = 4000

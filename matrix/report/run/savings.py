@@ -87,6 +87,14 @@ def call_sums(pieces: Iterable[Any], tariffs: Mapping[str, Tariff]) -> CallSums:
     return CallSums(found[0], cached)
 
 
+def charged_nano(calls: Any) -> Any:
+    """What each of some calls has cost, whatever was set aside for it, in nano-dollars.
+
+    Tables of runs from before overruns had a column have none of it.
+    """
+    return calls["cost_nano"].fillna(0) + calls["overrun_nano"].fillna(0).astype("int64")
+
+
 def _summed(rows: Any) -> Any:
     numbers = {name: rows[name].fillna(0).astype("int64") for name in (*_SUMMED, "calls")}
     texts = {name: rows[name].astype("object") for name in _ALIKE if name != "answered"}

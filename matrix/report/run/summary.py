@@ -30,6 +30,7 @@ from matrix.report.run.savings import (
     PromptCacheUse,
     cache_use,
     call_sums,
+    charged_nano,
 )
 from matrix.report.text import plural
 from matrix.store.journal.transcript import SessionNotFound
@@ -132,7 +133,8 @@ def summarize_run(run_dir: Path, run: RunFile) -> Summary:
     """Read a run's tables and sum them up; works while the run goes on, too."""
     tables = RunTables(run_dir)
     sessions = tables.frame("sessions", [*ENDING_COLUMNS, "turns"])
-    calls, prompt_cache = call_sums(tables.pieces("calls", CALL_COLUMNS), read_tariffs(run_dir))
+    sums = call_sums(tables.pieces("calls", CALL_COLUMNS), read_tariffs(run_dir))
+    calls = sums.rows
     money = _money(calls)
     comparison, no_comparison = _comparison(tables, run)
     whole = _whole(tables, run)
@@ -159,7 +161,7 @@ def summarize_run(run_dir: Path, run: RunFile) -> Summary:
         tokens_out=int(calls["tokens_out"].sum()),
         turns=tables.turns_played(),
         cache=cache_use(calls),
-        prompt_cache=prompt_cache,
+        prompt_cache=sums.prompt_cache,
         comparison=comparison,
         no_comparison=no_comparison,
         replayed=replayed_of(run_dir, run),
@@ -198,14 +200,6 @@ def _with_later_labels(tables: RunTables, run: RunFile) -> RunFile:
 def _imported_nano(run: RunFile) -> int:
     """What imported results cost elsewhere, as their files say."""
     return run.totals.settled_nano if run.totals is not None else 0
-
-
-def charged_nano(calls: Any) -> Any:
-    """What each of some calls has cost, whatever was set aside for it, in nano-dollars.
-
-    Tables of runs from before overruns had a column have none of it.
-    """
-    return calls["cost_nano"].fillna(0) + calls["overrun_nano"].fillna(0).astype("int64")
 
 
 def _money(calls: Any) -> dict[str, Any]:

@@ -17,8 +17,6 @@ class Welch:
     """Difference of two independent means, second minus first.
 
     Attributes:
-        n_first: Values of the first sample.
-        n_second: Values of the second.
         difference: ``None`` if either sample is empty.
         se: Standard error of the difference; ``None`` if either sample has fewer than two values,
             or neither has any spread.
@@ -28,8 +26,6 @@ class Welch:
         interval: t interval for the difference; ``None`` where ``se`` is.
     """
 
-    n_first: int
-    n_second: int
     difference: float | None
     se: float | None
     df: float | None
@@ -51,13 +47,13 @@ def welch(first: npt.ArrayLike, second: npt.ArrayLike, alpha: float = 0.05) -> W
     check_alpha(alpha)
     a, b = summarize(first, alpha), summarize(second, alpha)
     if a.mean is None or b.mean is None:
-        return Welch(a.n, b.n, None, None, None, None, None, None)
+        return Welch(None, None, None, None, None, None)
     difference = b.mean - a.mean
     parts = [0.0 if x.identical else x.se for x in (a, b)]
     if parts[0] is None or parts[1] is None or max(parts[0], parts[1]) == 0.0:
-        return Welch(a.n, b.n, difference, None, None, None, None, None)
+        return Welch(difference, None, None, None, None, None)
     v, w = parts[0] ** 2, parts[1] ** 2
     se, df = sqrt(v + w), (v + w) ** 2 / (v**2 / (a.n - 1) + w**2 / (b.n - 1))
     half, t = t_quantile(1 - alpha / 2, df) * se, difference / se
     interval = Interval(difference - half, difference + half, 1.0 - alpha)
-    return Welch(a.n, b.n, difference, se, df, t, t_two_sided_p(t, df), interval)
+    return Welch(difference, se, df, t, t_two_sided_p(t, df), interval)
