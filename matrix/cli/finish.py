@@ -119,8 +119,8 @@ def finish(
     lost = [] if untouched else _lost(told, run)
     if told is not None and not json:
         say("\n".join([*([""] * (not quiet)), *placed_lines(told, run, lost)]))
-    wanted = _page_wanted() if report is None else report
-    page = _written_page(run, told) if wanted and not untouched else ""
+    asked = _page_wanted() if report is None else report
+    page = _written_page(run, told) if asked and not untouched else ""
     if page and not quiet and not json:
         say(f"report: {page} (opens in any browser)")
     for name in lost:
@@ -235,7 +235,7 @@ def played_or_planned(
     quiet: bool,
     json: bool,
 ) -> Run | None:
-    """Play planned continuations; ``None`` where only their plan was wanted, which is printed."""
+    """Play planned continuations; ``None`` where only their plan was asked, which is printed."""
     from matrix import api
     from matrix.cli.plan_command import print_plan
 

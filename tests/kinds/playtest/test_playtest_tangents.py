@@ -16,7 +16,7 @@ from matrix.kinds.playtest.detect.tangents import (
     initiator_of,
     left_by,
     looks_off_story,
-    patience,
+    tangent_patience,
 )
 from matrix.kinds.playtest.setup.state import TangentBook
 from tests.kinds.playtest.script import PROSE, Script, label
@@ -214,7 +214,7 @@ def test_every_way_back_has_a_name(recovery: str, led: bool, woven: bool, method
 def test_patience_compares_later_tangents_with_earlier_ones(
     handled: tuple[float, ...], value: float | None
 ) -> None:
-    assert patience(handled) == value
+    assert tangent_patience(handled) == value
 
 
 @pytest.mark.parametrize(

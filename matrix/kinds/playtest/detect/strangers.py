@@ -160,12 +160,12 @@ def find_strangers(
     return found + _recurring(text, unheard - named, narrated)
 
 
-def _said_first(lines: TableLines, wanted: set[str]) -> set[str]:
+def _said_first(lines: TableLines, sought: set[str]) -> set[str]:
     """Those of the words that a player said before the narrator did.
 
     A session's lines are many and these words few, so only lines that hold one are taken apart.
     """
-    left, heard = set(wanted), set[str]()
+    left, heard = set(sought), set[str]()
     for narrated, text in lines:
         plain = lowered(text)
         here = {word for word in left if word in plain}
@@ -198,13 +198,13 @@ def _share(name: str, text: str) -> float:
 
 def _recurring(text: str, unheard: set[str], narrated: Iterable[str]) -> list[Stranger]:
     """Names that act and that the narrator keeps coming back to."""
-    wanted = {word for word in _PROPER.findall(text) if word.lower() in unheard}
-    wanted |= {part for name in candidates(text) for part in name.split()}
-    wanted = {word for word in wanted if word.lower() in unheard}
-    if not wanted:
+    sought = {word for word in _PROPER.findall(text) if word.lower() in unheard}
+    sought |= {part for name in candidates(text) for part in name.split()}
+    sought = {word for word in sought if word.lower() in unheard}
+    if not sought:
         return []
     before = list(narrated)
-    for word in sorted(wanted, key=lambda one: (text.index(one), one)):
+    for word in sorted(sought, key=lambda one: (text.index(one), one)):
         told = [line for line in before if word in line] + [text]
         if _takes_over(word, told):
             times = sum(line.count(word) for line in told)

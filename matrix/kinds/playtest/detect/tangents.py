@@ -294,7 +294,7 @@ def close(
     )
 
 
-def patience(handled: Sequence[float]) -> float | None:
+def tangent_patience(handled: Sequence[float]) -> float | None:
     """How later tangents of a session were met, less how earlier ones were; ``None`` below two.
 
     From -1 to 1: below 0 the narrator loses patience. The middle one of an odd number is in

@@ -38,7 +38,7 @@ from matrix.judging.recording import record_repeats
 from matrix.judging.repeats import mean_of
 from matrix.judging.verdict import UNREADABLE, RubricVerdict
 from matrix.kinds.context import Context
-from matrix.kinds.playtest.detect.tangents import patience
+from matrix.kinds.playtest.detect.tangents import tangent_patience
 from matrix.kinds.playtest.setup.options import Weights
 from matrix.kinds.playtest.setup.state import MomentBook, PlaytestState, TangentBook
 from matrix.kinds.playtest.table.judge import QUALITY, RUBRIC
@@ -240,7 +240,7 @@ def record_counts(ctx: Context, state: PlaytestState, expected: int) -> dict[str
     values |= {
         "tangent_spirals": book.spirals,
         "tangent_woven": book.woven / returned if returned else None,
-        "tangent_patience": patience(book.handled),
+        "tangent_patience": tangent_patience(book.handled),
         "explorations": book.explored,
         "exploration_followed": book.followed / book.explored if book.explored else None,
     }
