@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, Protocol, runtime_checkable
 
 from pydantic import BaseModel
 
-from matrix.model.records import JSON, Event, Message, Player, SessionPlan
+from matrix.model.records import JSON, Event, Message, Player, Score, SessionPlan
 from matrix.model.seeds import content_hash
 
 
@@ -27,6 +27,7 @@ class SessionSoFar:
         texts: Its texts and data, by name.
         prelude: What the round's shared preparation made.
         times: Turn -> when it was over, in milliseconds since 1970.
+        scores: What was measured until then.
     """
 
     run_id: str
@@ -39,6 +40,7 @@ class SessionSoFar:
     texts: Mapping[str, JSON]
     prelude: JSON
     times: Mapping[int, float]
+    scores: tuple[Score, ...] = ()
 
 
 @runtime_checkable
@@ -59,8 +61,33 @@ class OwnsDocument(Protocol):
         ...
 
 
+class TimelineLine(NamedTuple):
+    """One paragraph below a heading of a timeline.
+
+    Attributes:
+        text: The words; whatever they are, they are shown as text.
+        label: Whose or what they are; empty for nothing that has to be said.
+        quoted: Whether somebody said them in the session.
+    """
+
+    text: str
+    label: str = ""
+    quoted: bool = False
+
+
+class TimelineEntry(NamedTuple):
+    """What belongs together of one turn or of several in a row, in the timeline of a report."""
+
+    first: int
+    last: int
+    title: str
+    lines: Sequence[TimelineLine] = ()
+
+
 class SessionSections(NamedTuple):
     """What the Markdown report of a session has beside what is said of any.
+
+    All but ``sections`` is text, and shown as such whatever it has in it.
 
     Attributes:
         config: Lines of its own about how the session was set up, each a name and a value.
@@ -69,6 +96,9 @@ class SessionSections(NamedTuple):
         beginning: Title of what precedes the first turn.
         events: Kind of an event -> what it is called, with ``{value}`` for its number.
         issues: Kinds of events that are problems; any with a severity, if ``None``.
+        timeline: Entries of the timeline in their order; an entry of each event, if ``None``.
+        metrics: Lines of what was measured, each a name and values; all scores of the whole
+            session, if ``None``.
     """
 
     config: Sequence[tuple[str, str]] = ()
@@ -77,6 +107,8 @@ class SessionSections(NamedTuple):
     beginning: str = "Before the first turn"
     events: Mapping[str, str] = {}
     issues: Sequence[str] | None = None
+    timeline: Sequence[TimelineEntry] | None = None
+    metrics: Sequence[tuple[str, str]] | None = None
 
 
 @runtime_checkable
@@ -84,7 +116,7 @@ class OwnsSections(Protocol):
     """A kind with words and sections of its own in the report of a session."""
 
     def sections(self, session: SessionSoFar) -> SessionSections:
-        """They, for a session as it stood after its newest turn."""
+        """They, for a session after its newest turn, with what its end has added."""
         ...
 
 

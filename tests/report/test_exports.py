@@ -19,6 +19,7 @@ from matrix.engine.prepare.registry import document_of
 from matrix.kinds.playtest.setup.state import PlaytestState
 from matrix.model.errors import BadInput, StoreError
 from matrix.model.moments.checkpoint_file import MAX_BYTES, CheckpointFile, from_bytes, to_bytes
+from matrix.model.money import show_usd
 from matrix.report.session.checkpoints import turns_of
 from matrix.store.journal.transcript import SessionNotFound
 from matrix.store.run.disk import Disk
@@ -98,6 +99,9 @@ def test_it_reads_as_the_play_test_document_says(exported: CheckpointFile) -> No
     said = data["conversationHistory"]
     assert {line["role"] for line in said} == {"narrator", "spokesperson", "player"}
     assert "".join(line["content"] for line in said).count("# You are") == 0
+    assert all(line["player"] for line in said if line["role"] != "narrator")
+    kinds = {line["classification"] for line in said if line["classification"] is not None}
+    assert kinds <= {"pulse", "tangent-response", "private-moment", "clarification", "recap"}
     assert data["detectedPulses"] == [
         line["turn"] for line in said if line["classification"] == "pulse"
     ]
@@ -117,7 +121,8 @@ def test_a_folder_holds_every_turn_and_a_report(results: Path, tmp_path: Path) -
     report = (folder / "report.md").read_text()
     headings = re.findall(r"^#{1,2} (.*)$", report, re.M)
     assert headings == [
-        "Session Report", "Config", "Group", "Summary", "Timeline", "Issues", "Full Transcript",
+        "Session Report", "Config", "Group", "Summary", "Timeline", "Issues", "Metrics",
+        "Full Transcript", "Tokens and Money",
     ]  # fmt: skip
     session = api.open_run("play", results=results).session("best")
     for message in session.messages:
@@ -125,6 +130,13 @@ def test_a_folder_holds_every_turn_and_a_report(results: Path, tmp_path: Path) -
         said = "\n".join([first, *(f"> {line}".rstrip() for line in rest)])
         assert message.speaker == "system" or said in report
     assert "(simulated)" in report
+    rows = [line.split("|")[1:-1] for line in report.splitlines() if line.startswith("| ")]
+    money = [[cell.strip() for cell in row] for row in rows if len(row) == 7]
+    tally = session.tally
+    assert money[-1] == [
+        "all", "", "", f"{tally.calls:,}", f"{tally.tokens_in:,}", f"{tally.tokens_out:,}",
+        show_usd(tally.cost),
+    ]  # fmt: skip
 
 
 def test_nothing_is_overwritten_unasked_and_then_nothing_at_all_is_written(

@@ -7,26 +7,29 @@ from collections.abc import Mapping
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from matrix.api.opened import NEWEST, RESULTS, Run, open_run
 from matrix.api.runs.kind_reports import kind_report
 from matrix.engine.prepare.keys import ENV_NAME, keys_among, variables
 from matrix.engine.prepare.plan_file import project_of_run
-from matrix.engine.prepare.registry import document_of, kind_if_usable
+from matrix.engine.prepare.registry import ask_kind, document_of, kind_if_usable
 from matrix.kinds.protocol import Kind
-from matrix.kinds.reporting import file_name
+from matrix.kinds.reporting import SessionSoFar, file_name
 from matrix.model.errors import BadInput, Mistake, StoreError
 from matrix.model.moments.checkpoint_file import MAX_BYTES, CheckpointFile, from_bytes, to_bytes
 from matrix.model.records import JSON, PLAYED
 from matrix.report.session.checkpoints import (
     RunContent,
     checkpoint_of,
-    session_until,
+    session_so_far,
     turns_of,
 )
 from matrix.report.session.difference import Difference, difference_of
-from matrix.report.session.session_report import session_as_markdown
+from matrix.report.session.session_report import (
+    session_as_markdown,
+    transcript_as_markdown,
+)
 from matrix.store.blobs.blobs import BlobStore
 from matrix.store.blobs.carrying import exported_bytes
 from matrix.store.journal.journal import JOURNAL_NAME, JournalReader
@@ -35,6 +38,16 @@ from matrix.store.run.exports import read_file, write_files
 from matrix.telemetry.redaction import Redactor
 
 REPORT = "report.md"
+
+
+class AsMarkdown(Protocol):
+    """A form of a session in Markdown, as in :mod:`matrix.report.session.session_report`."""
+
+    def __call__(
+        self, session: Transcript, so_far: SessionSoFar, kind: Kind | None, *, simulated: str
+    ) -> str:
+        """The text."""
+        ...
 
 
 class _Found(NamedTuple):
@@ -49,6 +62,23 @@ class _Found(NamedTuple):
         """The turn that is meant, the newest if none was said."""
         there = turns_of(self.session)
         return turn if turn is not None else there[-1] if there else 0
+
+    def told(self, as_markdown: AsMarkdown) -> str:
+        """The session in Markdown of some form.
+
+        Raises:
+            StoreError: It has no checkpoint yet.
+            BadInput: A defect of its kind.
+        """
+        if not turns_of(self.session):
+            told = "has no checkpoint yet; its report is made when its first turn is over"
+            raise StoreError(f"session {self.session.session_id} {told}")
+        so_far = session_so_far(self.content, self.session, self.prelude)
+
+        def made() -> str:
+            return as_markdown(self.session, so_far, self.kind, simulated=self.simulated)
+
+        return made() if self.kind is None else ask_kind(self.kind, "tell of a session", made)
 
     def at(self, turn: int) -> CheckpointFile:
         return checkpoint_of(self.content, self.session, turn, self.prelude, self.kind)
@@ -142,8 +172,7 @@ def export_all(
     for done in found.session.turns:
         exported_bytes(found.content.files, done.tree)  # before the first file is written
     files = {f"turn-{turn}.json": partial(found.file, turn) for turn in turns}
-    newest = session_until(found.content, found.session, turns[-1], found.prelude)
-    report = session_as_markdown(found.session, newest, found.kind, simulated=found.simulated)
+    report = found.told(session_as_markdown)
     return write_files(Path(folder), {**files, REPORT: report.encode}, force=force)
 
 
@@ -154,13 +183,17 @@ def session_report(run: str | Path | Run, session: str, results: str | Path = RE
         RunNotFound, SessionNotFound: No such run or session.
         StoreError: It has no checkpoint yet, or cannot be read.
     """
-    found = _find(run, session, results)
-    turns = turns_of(found.session)
-    if not turns:
-        told = "has no checkpoint yet; its report is made when its first turn is over"
-        raise StoreError(f"session {found.session.session_id} {told}")
-    newest = session_until(found.content, found.session, turns[-1], found.prelude)
-    return session_as_markdown(found.session, newest, found.kind, simulated=found.simulated)
+    return _find(run, session, results).told(session_as_markdown)
+
+
+def session_transcript(run: str | Path | Run, session: str, results: str | Path = RESULTS) -> str:
+    """All that was said in a session, as Markdown to paste.
+
+    Raises:
+        RunNotFound, SessionNotFound: No such run or session.
+        StoreError: It has no checkpoint yet, or cannot be read.
+    """
+    return _find(run, session, results).told(transcript_as_markdown)
 
 
 def export_snapshot(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import orjson
@@ -84,10 +85,11 @@ def checkpoint_of(
     )
 
 
-def session_until(run: RunContent, session: Transcript, turn: int, prelude: JSON) -> SessionSoFar:
-    """The session as it stood after ``turn``, which it has, for its kind."""
-    steps = _steps(session, turn)
-    return _so_far(run, session.plan, steps, _joined(steps), prelude)
+def session_so_far(run: RunContent, session: Transcript, prelude: JSON) -> SessionSoFar:
+    """The session, which has a checkpoint, after its newest turn, with what its end has added."""
+    steps = _steps(session, turns_of(session)[-1])
+    so_far = _so_far(run, session.plan, steps, _joined(steps), prelude)
+    return replace(so_far, messages=session.messages, events=session.events, scores=session.scores)
 
 
 def _so_far(
@@ -104,6 +106,7 @@ def _so_far(
         texts={name: run.resources[key] for name, key in plan.resources.items()},
         prelude=prelude,
         times={step.turn: round(step.at * 1000, 3) for step in steps},
+        scores=done.scores,
     )
 
 

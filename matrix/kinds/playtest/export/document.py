@@ -12,6 +12,7 @@ from matrix.kinds.playtest.detect import history
 from matrix.kinds.playtest.detect.classify import PRIVATE
 from matrix.kinds.playtest.setup import roles
 from matrix.kinds.playtest.setup.state import PlaytestState
+from matrix.kinds.playtest.setup.vocabulary import OUTPUT_TYPES
 from matrix.kinds.reporting import SessionSoFar
 from matrix.model.moments.continuation import MANY, Count, FilePart, Short, Words
 from matrix.model.records import JSON, Event, Message, Player, SessionPlan
@@ -50,7 +51,11 @@ class SessionConfig(FilePart):
 
 
 class HistoryMessage(FilePart):
-    """A line of the conversation. ``private`` names the player it passed to or from alone."""
+    """A line of the conversation.
+
+    ``player`` is who speaks, also where it is for the group. ``classification`` is what an output
+    of the narrator was. ``private`` names the player it passed to or from alone.
+    """
 
     role: Literal["narrator", "spokesperson", "player"]
     content: Words
@@ -62,7 +67,11 @@ class HistoryMessage(FilePart):
 
 
 class Tangent(FilePart):
-    """A tangent; one under way has no end yet."""
+    """A tangent; one under way has no end yet.
+
+    ``recoveryMethod`` is ``hook``, ``woven``, ``by-itself``, ``announced`` or ``none``;
+    ``segueQuality`` is from 1 to 5, where the classifier gave one.
+    """
 
     startTurn: Count
     endTurn: Count | None
@@ -105,7 +114,7 @@ def document_of(session: SessionSoFar) -> PlaytestDocument:
     agents = player_agents(session.players, session.messages, session.prelude)
     speaker = next((player.name for player in session.players if player.is_spokesperson), "")
     return PlaytestDocument(
-        conversationHistory=tuple(conversation(session.messages, session.times)),
+        conversationHistory=tuple(conversation(session.messages, session.times, speaker)),
         playerAgents=tuple(agents),
         spokespersonId=speaker,
         sessionConfig=session_config(session.plan, agents, speaker, session.texts),
@@ -155,12 +164,17 @@ def session_config(
     )
 
 
-def conversation(log: Sequence[Message], times: Mapping[int, float]) -> list[HistoryMessage]:
+def conversation(
+    log: Sequence[Message], times: Mapping[int, float], spokesperson: str = ""
+) -> list[HistoryMessage]:
     """What was said, by whom; ``times`` are turns' times in milliseconds."""
-    return list(_conversation(log, times))
+    return list(_conversation(log, times, spokesperson))
 
 
-def _conversation(log: Sequence[Message], times: Mapping[int, float]) -> Iterator[HistoryMessage]:
+def _conversation(
+    log: Sequence[Message], times: Mapping[int, float], spokesperson: str
+) -> Iterator[HistoryMessage]:
+    names = {history.NARRATOR: None, history.SPOKESPERSON: spokesperson or None}
     for message in log:
         if message.speaker == history.SYSTEM:
             continue
@@ -177,8 +191,8 @@ def _conversation(log: Sequence[Message], times: Mapping[int, float]) -> Iterato
             content=message.text,
             turn=message.turn,
             timestamp=times.get(message.turn, 0.0),
-            player=None if speaker in (history.NARRATOR, history.SPOKESPERSON) else speaker,
-            classification=message.label or None,
+            player=names.get(speaker, speaker),
+            classification=message.label if message.label in OUTPUT_TYPES else None,
             private=private if private != message.channel else None,
         )
 
@@ -201,7 +215,7 @@ def tangents(events: Sequence[Event], state: JSON, turn: int) -> list[Tangent]:
                     endTurn=until,
                     length=length,
                     initiator=event.subject,
-                    recoveryMethod=known.get("recovery"),
+                    recoveryMethod=known.get("method", known.get("recovery")),
                     segueQuality=known.get("segue"),
                     type=known.get("type", ""),
                     intensity=known.get("intensity", ""),
@@ -209,7 +223,7 @@ def tangents(events: Sequence[Event], state: JSON, turn: int) -> list[Tangent]:
                 )
             )
     open_book = PlaytestState.model_validate(state).tangents
-    if open_book.since:
+    if open_book.since and open_book.since not in {one.startTurn for one in found}:
         found.append(
             Tangent(
                 startTurn=open_book.since,

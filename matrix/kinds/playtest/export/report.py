@@ -5,7 +5,8 @@ The headings are those of the play-test document, so that reports read alike whe
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from matrix.kinds.playtest.export.document import (
@@ -14,21 +15,33 @@ from matrix.kinds.playtest.export.document import (
     Tangent,
     document_of,
 )
+from matrix.kinds.playtest.export.timeline import timeline_of
 from matrix.kinds.playtest.setup.vocabulary import ISSUE_TYPES
+from matrix.kinds.playtest.table.judge import QUALITY
+from matrix.kinds.playtest.table.scoring import COUNT_NAMES
+from matrix.kinds.playtest.table.survey import SCORES as OF_SURVEY
 from matrix.kinds.reporting import SessionSections, SessionSoFar
+from matrix.model.records import Score
 
-_EVENTS: Final = {
-    "pulse": "Pulse {value}",
-    "tangent": "Tangent",
-    "private_moment": "Private moment",
-    "private_spoiled": "Private moment given away",
-    "private_payoff": "Payoff of a private moment",
-    "survey": "Survey",
+_SPECIAL: Final = re.compile(r"[\\<>|\[\]*_`!]")
+"""What Markdown takes for its own inside a cell."""
+
+_GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
+    "Pulses": ("pulse", "turns_per_pulse", "concluded", "finished"),
+    "Tangents": ("tangent", "recovery_rate", "segue_quality", "exploration"),
+    "Private moments": ("private",),
+    "Relays": ("relay",),
+    "Quality": (QUALITY,),
+    "Survey": (*OF_SURVEY.values(),),
+    "Failures": (*COUNT_NAMES.values(),),
+    "Parts of the score": ("part_",),
+    "Overall": ("score", "passed"),
 }
+"""Group of metrics -> what the names of those in it begin with."""
 
 
 def sections_of(session: SessionSoFar) -> SessionSections:
-    """Its group, its setting, and what was counted."""
+    """Its group, its setting, what happened, and what was counted."""
     told = document_of(session)
     config = told.sessionConfig
     return SessionSections(
@@ -39,10 +52,31 @@ def sections_of(session: SessionSoFar) -> SessionSections:
         ),
         sections={"Group": _group(told.playerAgents, told.spokespersonId)},
         summary=_counts(told, session.texts),
-        beginning="Character Creation",
-        events=_EVENTS,
         issues=ISSUE_TYPES,
+        timeline=timeline_of(
+            session.events,
+            session.messages,
+            session.players,
+            told.detectedTangents,
+            told.privateMoments,
+        ),
+        metrics=tuple(_metrics(session.scores)),
     )
+
+
+def _metrics(scores: Sequence[Score]) -> Iterator[tuple[str, str]]:
+    """What a session ended with, by group; repeats of the judge are in the tables."""
+    values = {one.name: one for one in scores if one.turn is None and one.value is not None}
+    for title, beginnings in _GROUPS.items():
+        own = [one for name, one in values.items() if name.startswith(beginnings)]
+        if own:
+            shown = ", ".join(f"{_named(one.name)} {one.value:.4g}" for one in own)
+            reasons = dict.fromkeys(one.reason for one in own if one.reason)
+            yield title, "; ".join([shown, *reasons])
+
+
+def _named(metric: str) -> str:
+    return metric.removeprefix(QUALITY).removeprefix("part_").replace("_", " ")
 
 
 def _group(agents: Sequence[PlayerAgent], speaker: str) -> str:
@@ -71,4 +105,5 @@ def _recovery(tangents: Sequence[Tangent]) -> str:
 
 
 def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
+    """Names may be a model's: in a cell they are text and no more."""
+    return _SPECIAL.sub(r"\\\g<0>", " ".join(text.split()))
