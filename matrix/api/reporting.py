@@ -139,7 +139,7 @@ def _of_session(run: Run, session: str, form: str) -> str:
         told = f"found {form!r}; a session is told as html or md"
         raise BadInput([Mistake("--format", None, "", told)])
     if form == "md":
-        from matrix.api.sessions.exporting import session_report
+        from matrix.api.runs.session_reports import session_report
 
         return session_report(run, session)
     return _page_of_session(run, _session_id(run, session))

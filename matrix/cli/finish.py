@@ -123,6 +123,8 @@ def finish(
     page = _written_page(run, told) if asked and not untouched else ""
     if page and not quiet and not json:
         say(f"report: {page} (opens in any browser)")
+    if not untouched and not quiet and not json and (sessions := _session_reports(run)):
+        say(sessions)
     for name in lost:
         say(f"error: {name} could not be written; its note says why", err=True)
     incomplete = run.status != "complete"
@@ -159,6 +161,17 @@ def _written_page(run: Run, told: RunReport | None) -> str:
     except MatrixError as error:
         say(f"no report.html could be written: {error}", err=True)
         return ""
+
+
+def _session_reports(run: Run) -> str:
+    """Where the reports of its sessions are, if it has any."""
+    from matrix.api.runs.session_reports import written_reports
+    from matrix.store.run.run_folder import from_here
+
+    there = written_reports(run)
+    if len(there) == 1:
+        return f"report of its session: {from_here(there[0])}"
+    return f"reports of its sessions: {from_here(there[0].parent)}" if there else ""
 
 
 def _lost(told: RunReport | None, run: Run) -> list[str]:

@@ -19,6 +19,7 @@ HELP = """Write a run's report again, or in another form.
 
 \b
     matrix report last                     report.html in the run's folder
+    matrix report last --session worst     a page, and reports/ID.md
     matrix report last --session worst -o worst.html
     matrix report last --format github     a comment for a pull request
     matrix report last --format junit -o junit.xml
@@ -52,8 +53,14 @@ def report(
         ),
     ] = "",
     form: Annotated[
-        str, typer.Option("--format", metavar="FORM", help="html, md, github, junit or csv.")
-    ] = "html",
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="FORM",
+            help="html (if left out), md, github, junit or csv.",
+            show_default=False,
+        ),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", metavar="FILE", help="File to write.", show_default=False),
@@ -85,6 +92,7 @@ def report(
     from matrix.api.opened import open_run
     from matrix.api.reporting import report as made
     from matrix.api.reporting import write_page
+    from matrix.api.runs.session_reports import write_session_report
     from matrix.model.errors import BadInput, Mistake
     from matrix.store.run.exports import write_files
     from matrix.store.run.run_folder import from_here
@@ -98,10 +106,12 @@ def report(
         told = "goes with --explain MODEL"
         flag = "--below" if below is not None else "--max-cost"
         raise BadInput([Mistake(flag, None, "", told)])
-    if output is None and form == "html":
+    if output is None and form in (None, "html"):
+        if session and form is None and not found.file.imported:
+            say(f"{from_here(write_session_report(found, session))} written")
         say(f"{from_here(write_page(found, session))} written")
         return
-    text = made(found, form=form, session=session)
+    text = made(found, form=form or "html", session=session)
     if output is None:
         say(text.rstrip("\n"))
     else:

@@ -21,6 +21,7 @@ from matrix.api.runs.extending import COUNTS, extended
 from matrix.api.runs.kind_code import code_hash, with_code_of_now
 from matrix.api.runs.kind_reports import kind_report, write_kind_report
 from matrix.api.runs.run_descriptions import ended_file, plan_summary, run_file
+from matrix.api.runs.session_reports import ReportsAtEnds
 from matrix.engine.continuation.folders_kept import keep_initial_folders
 from matrix.engine.executors.executor import (
     AUTO,
@@ -331,7 +332,10 @@ def _driven(
         )
     run_dir = home / named
     file = read_run(run_dir)
-    driver = Driver(prepared, file.run_id, run_dir, engine, listener, bound=draw.bound)
+    reports = ReportsAtEnds(prepared, run_dir, listener)
+    driver = Driver(
+        prepared, file.run_id, run_dir, engine, listener, bound=draw.bound, session_ended=reports
+    )
     running = file.model_copy(
         update={
             "status": "running",

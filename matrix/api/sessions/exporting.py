@@ -4,84 +4,48 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from matrix.api.opened import NEWEST, RESULTS, Run, open_run
 from matrix.api.runs.kind_reports import kind_report
+from matrix.api.runs.session_reports import FoundSession, find_session
 from matrix.engine.prepare.keys import ENV_NAME, keys_among, variables
 from matrix.engine.prepare.plan_file import project_of_run
-from matrix.engine.prepare.registry import ask_kind, document_of, kind_if_usable
-from matrix.kinds.protocol import Kind
-from matrix.kinds.reporting import SessionSoFar, file_name
+from matrix.engine.prepare.registry import document_of
+from matrix.kinds.reporting import file_name
 from matrix.model.errors import BadInput, Mistake, StoreError
 from matrix.model.moments.checkpoint_file import MAX_BYTES, CheckpointFile, from_bytes, to_bytes
-from matrix.model.records import JSON, PLAYED
+from matrix.model.records import PLAYED
 from matrix.report.session.checkpoints import (
-    RunContent,
     checkpoint_of,
-    session_so_far,
     turns_of,
 )
 from matrix.report.session.difference import Difference, difference_of
 from matrix.report.session.session_report import (
     session_as_markdown,
-    transcript_as_markdown,
 )
-from matrix.store.blobs.blobs import BlobStore
 from matrix.store.blobs.carrying import exported_bytes
-from matrix.store.journal.journal import JOURNAL_NAME, JournalReader
-from matrix.store.journal.transcript import Transcript, prelude_result
+from matrix.store.journal.transcript import Transcript
 from matrix.store.run.exports import read_file, write_files
 from matrix.telemetry.redaction import Redactor
 
 REPORT = "report.md"
 
 
-class AsMarkdown(Protocol):
-    """A form of a session in Markdown, as in :mod:`matrix.report.session.session_report`."""
-
-    def __call__(
-        self, session: Transcript, so_far: SessionSoFar, kind: Kind | None, *, simulated: str
-    ) -> str:
-        """The text."""
-        ...
-
-
 class _Found(NamedTuple):
-    content: RunContent
-    simulated: str
-    session: Transcript
-    prelude: JSON
+    found: FoundSession
     keys: Mapping[str, str]
-    kind: Kind | None
 
     def newest(self, turn: int | None) -> int:
         """The turn that is meant, the newest if none was said."""
-        there = turns_of(self.session)
+        there = turns_of(self.found.session)
         return turn if turn is not None else there[-1] if there else 0
 
-    def told(self, as_markdown: AsMarkdown) -> str:
-        """The session in Markdown of some form.
-
-        Raises:
-            StoreError: It has no checkpoint yet.
-            BadInput: A defect of its kind.
-        """
-        if not turns_of(self.session):
-            told = "has no checkpoint yet; its report is made when its first turn is over"
-            raise StoreError(f"session {self.session.session_id} {told}")
-        so_far = session_so_far(self.content, self.session, self.prelude)
-
-        def made() -> str:
-            return as_markdown(self.session, so_far, self.kind, simulated=self.simulated)
-
-        return made() if self.kind is None else ask_kind(self.kind, "tell of a session", made)
-
     def at(self, turn: int) -> CheckpointFile:
-        return checkpoint_of(self.content, self.session, turn, self.prelude, self.kind)
+        content, _, session, prelude, kind = self.found
+        return checkpoint_of(content, session, turn, prelude, kind)
 
     def file(self, turn: int) -> bytes:
         """The checkpoint as a file, without any key in it."""
@@ -89,11 +53,12 @@ class _Found(NamedTuple):
         data, folder = to_bytes(found), found.continuation.folder
         text = data.decode()
         files = list(folder.contents("").held()) if folder is not None else []
+        session_id = self.found.session.session_id
         for name, key in self.keys.items():
             known = Redactor([key])
             if known.values(text) != text or any(known.finder.spans(file) for file in files):
                 raise StoreError(
-                    f"the checkpoint after turn {turn} of session {self.session.session_id} holds "
+                    f"the checkpoint after turn {turn} of session {session_id} holds "
                     f"the key that {name} has, and was not written: take the key out of what the "
                     "session was given, and change it"
                 )
@@ -164,36 +129,16 @@ def export_all(
         StoreError: It has no checkpoint yet, the folder cannot be written, or a file would be too
             large or would hold a key.
     """
-    found = _find(run, session, results)
-    turns = turns_of(found.session)
+    whole = _find(run, session, results)
+    found, turns = whole.found, turns_of(whole.found.session)
     if not turns:
         told = "has no checkpoint yet; export it when its first turn is over"
         raise StoreError(f"session {found.session.session_id} {told}")
     for done in found.session.turns:
         exported_bytes(found.content.files, done.tree)  # before the first file is written
-    files = {f"turn-{turn}.json": partial(found.file, turn) for turn in turns}
+    files = {f"turn-{turn}.json": partial(whole.file, turn) for turn in turns}
     report = found.told(session_as_markdown)
     return write_files(Path(folder), {**files, REPORT: report.encode}, force=force)
-
-
-def session_report(run: str | Path | Run, session: str, results: str | Path = RESULTS) -> str:
-    """A session's ``report.md``.
-
-    Raises:
-        RunNotFound, SessionNotFound: No such run or session.
-        StoreError: It has no checkpoint yet, or cannot be read.
-    """
-    return _find(run, session, results).told(session_as_markdown)
-
-
-def session_transcript(run: str | Path | Run, session: str, results: str | Path = RESULTS) -> str:
-    """All that was said in a session, as Markdown to paste.
-
-    Raises:
-        RunNotFound, SessionNotFound: No such run or session.
-        StoreError: It has no checkpoint yet, or cannot be read.
-    """
-    return _find(run, session, results).told(transcript_as_markdown)
 
 
 def export_snapshot(
@@ -229,21 +174,10 @@ def export_snapshot(
     return write_files(Path(folder), files, force=force)
 
 
-def _find(run: str | Path | Run, session: str, results: str | Path) -> _Found:
-    opened = run if isinstance(run, Run) else open_run(run, results=results)
-    transcript = opened.session(session)
-    with closing(JournalReader(opened.path / JOURNAL_NAME)) as reader:
-        prelude = prelude_result(reader, transcript.plan)
-        spec = dict(opened.file.spec)
-        files = BlobStore(opened.path)
-        content = RunContent(opened.id, spec, reader.resources(), files)
-        simulated = opened.file.simulation_of(transcript.plan.roles)
-        keys, kind = _keys(opened.path, spec), _kind_of(opened)
-        return _Found(content, simulated, transcript, prelude, keys, kind)
-
-
-def _kind_of(opened: Run) -> Kind | None:
-    return kind_if_usable(opened.file.kind, opened.file.kind_facts)
+def _find(run: str | Path, session: str, results: str | Path) -> _Found:
+    opened = open_run(run, results=results)
+    found = find_session(opened, session)
+    return _Found(found, _keys(opened.path, found.content.spec))
 
 
 def _keys(run_dir: Path, spec: Mapping[str, Any]) -> dict[str, str]:

@@ -80,12 +80,13 @@ class Driver:
         listener: Listener,
         *,
         bound: Bound | None = None,
+        session_ended: Callable[[str], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
         now_ns: Callable[[], int] = time.time_ns,
     ) -> None:
         self._prepared, self._executor, self._listener = prepared, executor, listener
         self._run_id, self._run_dir, self._clock = run_id, run_dir, clock
-        self._bound = bound
+        self._bound, self._session_ended = bound, session_ended
         self._telling = RunTelling(run_id, run_dir, now_ns)
         self._earlier = earlier_lives(
             run_dir, prepared.spec.compare.metric, prepared.spec.compare.turn_limit
@@ -239,6 +240,8 @@ class Driver:
                     self._overrun = self._overrun or item.ended.error_class == OVERRUN_WORD
                     if item.plan.part == "play":
                         self._count(item)
+                        if self._session_ended is not None:
+                            self._session_ended(item.plan.session_id)
                         if self._looking is not None:
                             self._looking.take(item)
                 case SessionSuspended():
