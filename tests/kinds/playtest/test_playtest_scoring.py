@@ -216,3 +216,15 @@ def test_thirds_are_shares(turns: list[int]) -> None:
     shares = pulse_thirds(state)
     assert shares is not None
     assert math.isclose(sum(shares), 1.0)
+
+
+def test_the_score_says_by_what_its_parts_were_weighed() -> None:
+    chosen = {"progress": 2, "tangents": 1.5, "quality": 1, "failures": 0.25}
+    verdict = json.dumps({**dict.fromkeys(RUBRIC.names, 4), "reason": "fine"})
+    played = play(Script(verdicts=[verdict]), max_turns=3, weights=chosen)
+    (score,) = [one for one in played.scores if one.name == "score"]
+    assert score.reason == "weights: progress 2, quality 1, soundness 0.25", "there was no tangent"
+    values = played.values
+    parts = {"progress": 2.0, "quality": 1.0, "soundness": 0.25}
+    whole = sum(by * (values[f"part_{name}"] or 0.0) for name, by in parts.items())
+    assert score.value == pytest.approx(100 * whole / sum(parts.values()))

@@ -290,7 +290,8 @@ def record_composite(
         ctx.score(f"part_{name}", value)
     lost = bool(judged) and parts.quality is None and weights.quality > 0
     score = composite(parts, weights, judged=bool(judged))
-    ctx.score("score", score, reason=_why_lost(judged) if lost else "")
+    told = weights_told(weights, parts) if score is not None else ""
+    ctx.score("score", score, reason=_why_lost(judged) if lost else told)
     alone = [
         composite(parts._replace(quality=quality), weights, judged=True) for quality in qualities
     ]
@@ -300,6 +301,16 @@ def record_composite(
         given = [one.verdict.scores.get(name) if one.verdict else None for one in judged]
         values[QUALITY + name] = mean_of(given)
     return {**values, "score": score}
+
+
+def weights_told(weights: Weights, parts: CompositeParts) -> str:
+    """By what the parts were weighed, for whoever has the score and not the run's options.
+
+    Parts that there was nothing to measure for have left their weight to the others.
+    """
+    there = [name for name, part in parts._asdict().items() if part is not None]
+    told = zip(there, parts.weighed(weights), strict=True)
+    return f"weights: {', '.join(f'{name} {weight:g}' for name, (weight, _) in told)}"
 
 
 def record_passed(
