@@ -16,9 +16,18 @@ from hypothesis import strategies as st
 
 from matrix import api
 from matrix.engine.prepare.registry import document_of
+from matrix.kinds.playtest.export.document import (
+    GroupRecord,
+    HistoryMessage,
+    PlayerAgent,
+    PrivateMoment,
+    SessionConfig,
+    Tangent,
+)
 from matrix.kinds.playtest.setup.state import PlaytestState
 from matrix.model.errors import BadInput, StoreError
 from matrix.model.moments.checkpoint_file import MAX_BYTES, CheckpointFile, from_bytes, to_bytes
+from matrix.model.moments.continuation import FilePart
 from matrix.model.money import show_usd
 from matrix.report.session.checkpoints import turns_of
 from matrix.store.journal.transcript import SessionNotFound
@@ -105,6 +114,25 @@ def test_it_reads_as_the_play_test_document_says(exported: CheckpointFile) -> No
     assert data["detectedPulses"] == [
         line["turn"] for line in said if line["classification"] == "pulse"
     ]
+
+
+FIELDS = {
+    PlayerAgent: "archetype name model generatedBackstory characterForStory systemPrompt",
+    GroupRecord: "players spokesperson size",
+    SessionConfig: "story storyGuide systemPrompt narratorModel group maxTurns seed",
+    HistoryMessage: "role player content turn timestamp classification",
+    Tangent: "startTurn endTurn length initiator type recoveryMethod segueQuality",
+    PrivateMoment: (
+        "turn target content response backstoryAlignment narrativeAppropriateness payoffDetected "
+        "payoffTurn"
+    ),
+}
+"""What the play-test document has of each part of a checkpoint."""
+
+
+@pytest.mark.parametrize("part", FIELDS, ids=lambda part: part.__name__)
+def test_no_field_of_the_play_test_document_is_missing(part: type[FilePart]) -> None:
+    assert set(FIELDS[part].split()) <= set(part.model_fields)
 
 
 @pytest.mark.parametrize("turn", [5, 99])

@@ -147,3 +147,19 @@ def test_the_transcript_to_paste_has_every_word_and_no_comment() -> None:
     assert text.partition("## Full Transcript")[2] == whole.partition("## Full Transcript")[2]
     assert "## Timeline" not in text
     assert "## Group" in text
+
+
+def test_a_continued_session_says_what_it_goes_on_from() -> None:
+    session, so_far = made_of("plain")
+    own = replace(
+        session.plan,
+        parent_session_id="p",
+        parent_turn=22,
+        parent_run="main",
+        changed="prompt=b",
+        repeat=1,
+    )
+    continued = replace(session, plan=own)
+    line = "- From: session p of run main after turn 22, with prompt=b; repeat 1"
+    assert line in session_as_markdown(continued, so_far, KIND, simulated="").splitlines()
+    assert "- From: " not in session_as_markdown(session, so_far, KIND, simulated="")

@@ -23,6 +23,7 @@ from matrix.model.decimals import in_digits
 from matrix.model.entries import RoleShare
 from matrix.model.money import show_usd
 from matrix.model.records import Event, Message
+from matrix.report.session.transcript import parent_of
 from matrix.report.text import aside_of, duration, harmless, noted, one_line
 from matrix.store.journal.transcript import Transcript
 
@@ -92,6 +93,7 @@ def _beginning(
     yield "## Config\n"
     yield f"- Session: {session.session_id} of run {so_far.run_id}{noted(simulated)}"
     yield from _facts(own.config)
+    yield from _facts(("From", told) for _, told in parent_of(session.plan))
     yield f"- Duration: {duration(session.tally.clock_s)} of model time"
     yield f"- Cost: {show_usd(session.tally.cost)}"
     for title, text in own.sections.items():

@@ -35,7 +35,7 @@ def _head(session: Transcript, note: str, width: int) -> str:
         [
             ("scenario", f"{plan.scenario} ({plan.kind}), round {plan.round}"),
             ("cell", levels or "no factors"),
-            *_parent(plan),
+            *parent_of(plan),
             (
                 "used",
                 f"{plural(tally.calls, 'call')}, {show_usd(tally.cost)}, "
@@ -46,7 +46,7 @@ def _head(session: Transcript, note: str, width: int) -> str:
     )
 
 
-def _parent(plan: SessionPlan) -> list[tuple[str, str]]:
+def parent_of(plan: SessionPlan) -> list[tuple[str, str]]:
     """For a continued session: what it goes on from."""
     if plan.parent_session_id is None:
         return []
