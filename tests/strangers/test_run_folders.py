@@ -20,7 +20,7 @@ from tests.executors.programs import Done, Project, counter_spec
 
 ENTRIES = [
     "run.json", "plan.json", "log.jsonl", "journal.lock", "driver.lock", "report.md", JOURNAL_NAME,
-    f"{JOURNAL_NAME}.tmp", ".run.json.tmp", "sessions", "calls/part-0.parquet", "blobs",
+    f"{JOURNAL_NAME}.tmp", ".run.json.tmp", "sessions", "calls/part-0.parquet", "blobs", "reports",
 ]  # fmt: skip
 """What of a run's folder may be a link of the sender's."""
 COMMANDS = [

@@ -102,6 +102,17 @@ def test_a_pulse_is_told_with_what_the_group_decided_then() -> None:
     assert decision.text == "We go along, for the 1. time."
 
 
+def test_markers_of_the_structured_prompt_are_in_no_timeline() -> None:
+    outputs = [f"[PULSE 1: Start]\n{PROSE[0]}", PROSE[1]]
+    played = play(Script(narrator=outputs), max_turns=2)
+    aside = play_with_secret(f"[ASIDE -> Sam]\n[To Sam only] {SECRET}", private)
+    texts = [
+        line.text for one in (played, aside) for found in timeline(one) for line in found.lines
+    ]
+    assert any("[To Sam only]" in text for text in texts), "which is part of what is said"
+    assert not [text for text in texts if "[PULSE" in text or "[ASIDE" in text]
+
+
 @pytest.mark.parametrize(
     ("reply", "fate"),
     [

@@ -186,7 +186,7 @@ def _verdict(tangent: Tangent) -> str:
 
 
 def _moment(session: Session, moment: PrivateMoment) -> TimelineEntry:
-    lines = [TimelineLine(quoted(moment.content, QUOTED), quoted=True)]
+    lines = [TimelineLine(quoted(spoken(moment.content), QUOTED), quoted=True)]
     if moment.response:
         lines.append(TimelineLine(quoted(moment.response, QUOTED), moment.target, quoted=True))
     lines += [TimelineLine(told) for told in _fate(session, moment)]
