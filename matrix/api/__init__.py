@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matrix.api.opened import NEWEST, RESULTS, Run, list_runs, open_run
     from matrix.api.planning import plan, validate
     from matrix.api.powering import pilot_for, power
-    from matrix.api.project import init, schema
+    from matrix.api.project import init, list_part, schema
     from matrix.api.reporting import chart, report
     from matrix.api.runs.budget_draws import budgets
     from matrix.api.runs.explaining import explain, explain_as_planned, plan_explanation
@@ -76,6 +76,7 @@ __all__ = [
     "import_results",
     "init",
     "interview",
+    "list_part",
     "list_runs",
     "open_run",
     "pilot_for",
@@ -123,6 +124,7 @@ _HOMES: Final = {
     "pilot_for": "matrix.api.powering",
     "power": "matrix.api.powering",
     "init": "matrix.api.project",
+    "list_part": "matrix.api.project",
     "schema": "matrix.api.project",
     "chart": "matrix.api.reporting",
     "report": "matrix.api.reporting",

@@ -7,8 +7,10 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
+from matrix.engine.prepare.registry import list_part as _list_part
 from matrix.engine.prepare.registry import load_kind
-from matrix.kinds.library import shipped_root
+from matrix.kinds.library import FolderLibrary, shipped_root
+from matrix.kinds.protocol import Part
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.spec.run_spec import RunSpec
 
@@ -65,6 +67,19 @@ def _no_name(kind: str) -> str:
         told = f"found {kind!r}, which is a module already, so tests would import that one"
         return f"{told}; choose another name, as in {kind}_chat"
     return ""
+
+
+def list_part(part: str, *, project: str | Path = ".") -> list[Part]:
+    """What run specs can name: ``archetypes``, ``stories`` or ``prompts`` of play-tests.
+
+    Args:
+        part: One of these, or what another installed kind has to list.
+        project: Folder whose own come first.
+
+    Raises:
+        BadInput: There is no such part, or a file of it has mistakes.
+    """
+    return _list_part(part, FolderLibrary(Path(project)))
 
 
 def schema(kind: str = "playtest") -> dict[str, Any]:

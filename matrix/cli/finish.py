@@ -14,10 +14,12 @@ from matrix.cli.printing import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from matrix.api import Run
     from matrix.api.gating import Gates
     from matrix.api.sessions.choosing import Branching
+    from matrix.cli.options import Browse
     from matrix.engine.executors.executor import AnyExecutor
     from matrix.kinds.reporting import RunReport
     from matrix.model.errors import BadInput
@@ -81,11 +83,13 @@ def finish(
     gates: Gates | None = None,
     untouched: bool = False,
     report: bool | None = None,
+    browse: Browse | None = None,
 ) -> None:
     """Print what a run came to, and what its gates did.
 
     ``untouched`` says that nothing was played or written: it was complete already. ``report`` has
-    its page written as well; ``None`` is for commands without such a flag: the variable says it.
+    its page written as well; ``None`` is for commands without such a flag: the variable says it;
+    ``browse`` opens it. Of a run of one session its report is written beside it, to read or paste.
 
     Raises:
         BadInput: No session has what a gate asks about; the rest was printed.
@@ -98,7 +102,7 @@ def finish(
     from matrix.cli.printing import print_json, text_width
     from matrix.report.run.summary_data import summary_as_data
     from matrix.report.run.summary_text import head_line, summary_as_text, verdict_line
-    from matrix.store.run.run_folder import resume_command
+    from matrix.store.run.run_folder import from_here, resume_command
 
     gate, problem = _decided(run, gates)
     told = kind_report(run)
@@ -120,11 +124,13 @@ def finish(
     if told is not None and not json:
         say("\n".join([*([""] * (not quiet)), *placed_lines(told, run, lost)]))
     asked = _page_wanted() if report is None else report
-    page = _written_page(run, told) if asked and not untouched else ""
-    if page and not quiet and not json:
-        say(f"report: {page} (opens in any browser)")
+    page = _written_page(run, told) if asked and not (untouched and browse is None) else None
+    if page is not None and not quiet and not json:
+        say(f"report: {from_here(page)} (opens in any browser)")
     if not untouched and not quiet and not json and (sessions := _session_reports(run)):
         say(sessions)
+    if page is not None and browse is not None:
+        open_page(page, browse)
     for name in lost:
         say(f"error: {name} could not be written; its note says why", err=True)
     incomplete = run.status != "complete"
@@ -150,17 +156,22 @@ def _page_wanted() -> bool:
     return os.environ.get(REPORT, "").casefold() not in ("0", "no", "off", "false")
 
 
-def _written_page(run: Run, told: RunReport | None) -> str:
-    """Where the run's page is; empty if it could not be written."""
+def _written_page(run: Run, told: RunReport | None) -> Path | None:
+    """Where the run's page is; ``None`` if it could not be written."""
     from matrix.api.reporting import write_page
     from matrix.model.errors import MatrixError
-    from matrix.store.run.run_folder import from_here
 
     try:
-        return str(from_here(write_page(run, told=told)))
+        return write_page(run, told=told)
     except MatrixError as error:
         say(f"no report.html could be written: {error}", err=True)
-        return ""
+        return None
+
+
+def open_page(page: Path, browse: Browse) -> None:
+    """Open a page, or say that it could not be."""
+    if not browse(page.resolve().as_uri()):
+        say(f"no browser could be opened here; {page} is the page", err=True)
 
 
 def _session_reports(run: Run) -> str:
@@ -229,13 +240,14 @@ def see_through(
     dry_run: bool,
     quiet: bool,
     json: bool,
+    browse: Browse | None = None,
 ) -> None:
     """Play planned continuations and print what came of them; for replay, branch and rejudge."""
     done = played_or_planned(
         planned, results, run_id, executor, dry_run=dry_run, quiet=quiet, json=json
     )
     if done is not None:
-        finish(done, quiet=quiet, json=json)
+        finish(done, quiet=quiet, json=json, report=browse is not None or None, browse=browse)
 
 
 def played_or_planned(

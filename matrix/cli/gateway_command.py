@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,6 +11,7 @@ from matrix.cli.options import (
     MaxCostOption,
     ResultsOption,
     SetOption,
+    handed_to,
     overrides_of,
 )
 from matrix.cli.printing import say
@@ -101,7 +101,7 @@ def gateway(
             results=results,
             run_id=run_id,
             listener=listener,
-            clock=ctx.obj or time.time,
+            clock=handed_to(ctx).clock,
         )
     summary = done.run.summary()
     simulated = " (simulated)" if prepared.play_money else ""

@@ -39,7 +39,7 @@ from matrix.cli import (
     validate_command,
 )
 from matrix.cli.finish import CommandEnded
-from matrix.cli.options import Careful
+from matrix.cli.options import Browse, Careful, Handed, in_browser
 from matrix.cli.printing import say
 from matrix.model.wording import speaking_of_flags
 
@@ -119,21 +119,27 @@ def _root(
     """Options of the program itself."""
 
 
-def main(arguments: Sequence[str] | None = None, *, clock: Callable[[], float] = time.time) -> None:
+def main(
+    arguments: Sequence[str] | None = None,
+    *,
+    clock: Callable[[], float] = time.time,
+    browse: Browse = in_browser,
+) -> None:
     """Entry point of the console script.
 
     Args:
         arguments: What follows the program's name; that of this process if left out.
         clock: Unix time in seconds, by which runs are named and dated and budgets kept.
+        browse: Opens the page at an address, for ``--open``; whether it could.
     """
     _end_as_by_ctrl_c()
     with speaking_of_flags():
-        _main(arguments, clock)
+        _main(arguments, Handed(clock, browse))
 
 
-def _main(arguments: Sequence[str] | None, clock: Callable[[], float]) -> None:
+def _main(arguments: Sequence[str] | None, handed: Handed) -> None:
     try:
-        app(arguments, obj=clock)
+        app(arguments, obj=handed)
     except CommandEnded:
         raise
     except SystemExit as ended:

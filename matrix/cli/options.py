@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 from typer.core import TyperCommand
@@ -13,6 +15,35 @@ from matrix.cli.printing import say
 if TYPE_CHECKING:
     from matrix.engine.executors.executor import ExecutorChoice
     from matrix.model.documents.overrides import Override
+
+
+Browse = Callable[[str], bool]
+"""Opens the page at an address; whether it could."""
+
+
+class Handed(NamedTuple):
+    """What commands are handed that is not of their own.
+
+    Attributes:
+        clock: Unix time in seconds.
+        browse: Opens pages, for ``--open``.
+    """
+
+    clock: Callable[[], float]
+    browse: Browse
+
+
+def in_browser(address: str) -> bool:
+    """Open a page in the browser of whoever is at this machine."""
+    import webbrowser
+
+    return webbrowser.open(address)
+
+
+def handed_to(ctx: Any) -> Handed:
+    """What a command was handed; this machine's own without it."""
+    found: Handed = ctx.obj or Handed(time.time, in_browser)
+    return found
 
 
 class Careful(TyperCommand):
@@ -167,6 +198,7 @@ ReportOption = Annotated[
         help="Write report.html into the run's folder at the end.",
     ),
 ]
+OpenOption = Annotated[bool, typer.Option("--open", help="Open the report in a browser.")]
 YesOption = Annotated[
     bool, typer.Option("--yes", "-y", envvar="MATRIX_YES", help="Do not ask before spending.")
 ]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from matrix.cli.file_options import ReplayCommand, given_to
 from matrix.cli.options import (
     AddressOption,
     BudgetOption,
@@ -13,6 +14,7 @@ from matrix.cli.options import (
     ExecutorOption,
     JsonOption,
     MaxCostOption,
+    OpenOption,
     OpenSessionsOption,
     OptionalRunArgument,
     OptionalSessionArgument,
@@ -22,10 +24,13 @@ from matrix.cli.options import (
     TrustOption,
     WorkersOption,
     executor_of,
+    handed_to,
     overrides_of,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from matrix.api.sessions.choosing import Branching
     from matrix.engine.executors.executor import AnyExecutor
 
@@ -35,12 +40,13 @@ HELP = """Play on from a session after a turn, with something changed.
     matrix replay last worst --turn 22 --set prompt=pulse-aware
     matrix replay last 3f2a --turn 22 --set narrator=sim/opus-4.5 --times 5
     matrix replay last 3f2a --turn 22    on simulated models, the same again
-    matrix replay --checkpoint turn-22.json --set prompt=pulse-aware
+    matrix replay --checkpoint turn-22.json --prompt pulse-aware
     matrix replay last 3f2a --ask Ned "Why did you stay behind?"
 
 Conversation, players and group before that turn are kept. What can be set is a
 role, an option of the kind, another scenario, or a text such as
-guide=file://mine.md. The new sessions are a run of their own. A file that
+guide=file://mine.md; for play-tests --prompt, --narrator, --story, --group and
+--spokesperson say the same in fewer words. The new sessions are a run of their own. A file that
 `matrix export` wrote takes the place of run, session and turn, on any machine.
 With --ask nothing is played on: one player answers, in character, from what they
 remember after that turn (the last, if none is named), and the session stays as it was.
@@ -87,10 +93,11 @@ DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Only show the pla
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("replay", help=HELP)(replay)
+    app.command("replay", cls=ReplayCommand, help=HELP)(replay)
 
 
 def replay(
+    ctx: typer.Context,
     run: OptionalRunArgument = None,
     session: OptionalSessionArgument = None,
     turn: TurnOption = None,
@@ -112,6 +119,7 @@ def replay(
     executor: ExecutorOption = "auto",
     address: AddressOption = None,
     workers: WorkersOption = None,
+    open_report: OpenOption = False,
     quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -130,7 +138,7 @@ def replay(
         cache=cache,
     )
     requested, _ = together(
-        lambda: changes_of(changes or []),
+        lambda: _all_changes(changes or [], given_to(ctx)),
         lambda: _check_place(run, session, turn, checkpoint, asked=ask is not None),
     )
     planned: Branching
@@ -157,7 +165,9 @@ def replay(
             planned = api.plan_interview(run, session, *ask, turn=turn, **in_run)
     choice = executor_of(executor, address, workers)
     if ask is None:
-        see_through(planned, results, run_id, choice, dry_run=dry_run, quiet=quiet, json=json)
+        browse = handed_to(ctx).browse if open_report else None
+        flags = {"dry_run": dry_run, "quiet": quiet, "json": json}
+        see_through(planned, results, run_id, choice, browse=browse, **flags)
     else:
         _hear(planned, results, run_id, choice, dry_run=dry_run, quiet=quiet, json=json)
 
@@ -227,6 +237,25 @@ def _check_place(
             message = "say whose players are asked: RUN SESSION, or --checkpoint FILE"
         mistakes.say("matrix replay", message)
     mistakes.stop_if_any()
+
+
+def _all_changes(settings: list[str], given: Mapping[str, str | bool]) -> dict[str, object]:
+    """What ``--set`` and options of kinds change.
+
+    Raises:
+        BadInput: A change of another form, or one that is given twice.
+    """
+    changes = changes_of(settings)
+    if not given:
+        return changes
+    from matrix.engine.prepare.registry import changes_given
+    from matrix.model.errors import BadInput, Mistake
+
+    added = changes_given({flag: str(value) for flag, value in given.items()})
+    told = "is given twice, by --set and by an option of its own; name each change once"
+    if twice := sorted(changes.keys() & added.keys()):
+        raise BadInput([Mistake(f"--set {name}", None, "", told) for name in twice])
+    return {**changes, **added}
 
 
 def changes_of(settings: list[str]) -> dict[str, object]:

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from matrix.cli import completion
-from matrix.cli.options import MaxCostOption, ResultsOption, RunArgument, YesOption
+from matrix.cli.options import (
+    MaxCostOption,
+    OpenOption,
+    ResultsOption,
+    RunArgument,
+    YesOption,
+    handed_to,
+)
 from matrix.cli.printing import say
 
 if TYPE_CHECKING:
@@ -21,6 +28,7 @@ HELP = """Write a run's report again, or in another form.
     matrix report last                     report.html in the run's folder
     matrix report last --session worst     a page, and reports/ID.md
     matrix report last --session worst -o worst.html
+    matrix report last --session worst --open
     matrix report last --format github     a comment for a pull request
     matrix report last --format junit -o junit.xml
     matrix report last --explain MODEL --max-cost 0.50
@@ -41,6 +49,7 @@ def register(app: typer.Typer) -> None:
 
 
 def report(
+    ctx: typer.Context,
     run: RunArgument = "last",
     session: Annotated[
         str,
@@ -85,6 +94,7 @@ def report(
         ),
     ] = None,
     max_cost: MaxCostOption = None,
+    open_report: OpenOption = False,
     yes: YesOption = False,
     results: ResultsOption = "results",
 ) -> None:
@@ -93,12 +103,16 @@ def report(
     from matrix.api.reporting import report as made
     from matrix.api.reporting import write_page
     from matrix.api.runs.session_reports import write_session_report
+    from matrix.cli.finish import open_page
     from matrix.model.errors import BadInput, Mistake
     from matrix.store.run.exports import write_files
     from matrix.store.run.run_folder import from_here
 
     if output is not None and not output.name:
         raise BadInput([Mistake("--output", None, "", f"found {str(output)!r}; name a file")])
+    if open_report and (form != "html" or output is not None):
+        told = "opens the page that is written into the run's folder; leave --format and -o out"
+        raise BadInput([Mistake("--open", None, "", told)])
     found = open_run(run, results=results)
     if explain is not None:
         _explain(found, explain, max_cost, below, yes=yes)
@@ -109,7 +123,10 @@ def report(
     if output is None and form in (None, "html"):
         if session and form is None and not found.file.imported:
             say(f"{from_here(write_session_report(found, session))} written")
-        say(f"{from_here(write_page(found, session))} written")
+        page = write_page(found, session)
+        say(f"{from_here(page)} written")
+        if open_report:
+            open_page(page, handed_to(ctx).browse)
         return
     text = made(found, form=form or "html", session=session)
     if output is None:

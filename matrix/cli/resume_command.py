@@ -30,6 +30,7 @@ from matrix.cli.options import (
 
 if TYPE_CHECKING:
     from matrix.api.gating import Gates
+    from matrix.cli.options import Browse
     from matrix.engine.executors.executor import AnyExecutor
     from matrix.model.documents.overrides import Override
 
@@ -152,6 +153,7 @@ def resume_run(
     trust: bool = False,
     gates: Gates | None = None,
     report: bool = True,
+    browse: Browse | None = None,
 ) -> None:
     """Resume and print; shared with ``matrix run --resume``."""
     from matrix import api
@@ -178,4 +180,5 @@ def resume_run(
         gates=gates,
         untouched=done.file == before,
         report=report,
+        browse=browse,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -27,6 +26,7 @@ from matrix.cli.options import (
     MaxCostOption,
     MaxTurnsOption,
     ModelOption,
+    OpenOption,
     OpenSessionsOption,
     OutsideOption,
     PerCellOption,
@@ -42,6 +42,7 @@ from matrix.cli.options import (
     WorkersOption,
     YesOption,
     executor_of,
+    handed_to,
     overrides_of,
     say_if_built_in,
 )
@@ -63,13 +64,16 @@ HELP = """Play a matrix to its end and say which variant won.
     matrix run --baseline main --margin 2 --fail-on regression
     matrix run nightly --baseline latest --margin 2 --finish-last
     matrix run --threshold score=75 --fail-on threshold
+    matrix run --story put-it-back --prompt baseline --open     one session
 
 Ctrl-C once: finish the calls in flight and leave a run that `matrix resume` goes on with.
 Twice: stop at once. Gates (--baseline, --threshold) are decided at the end: exit code 3 if what
 --fail-on names is shown. Too little data is told, and fails only with --fail-on not-enough-data,
 or when more than --allow-errored of the sessions errored.
 Flags that set a number or a name are also variables: MATRIX_SESSIONS=500.
-Files of self-tests and criteria have options of their own: `matrix run FILE --help`.
+Files of self-tests and criteria have options of their own: `matrix run FILE --help`; so have
+play-tests: --story, --prompt and --narrator play one session, --players, --group and
+--spokesperson say who plays it.
 """
 
 
@@ -125,6 +129,7 @@ def run(
     address: AddressOption = None,
     workers: WorkersOption = None,
     report: ReportOption = True,
+    open_report: OpenOption = False,
     yes: YesOption = False,
     quiet: QuietOption = False,
     json: JsonOption = False,
@@ -137,6 +142,8 @@ def run(
     from matrix.model.documents.mistakes import together
     from matrix.report.gates.gate_wish import LATEST
 
+    handed = handed_to(ctx)
+    browse = handed.browse if open_report else None
     layers = overrides_of(
         settings,
         model,
@@ -155,12 +162,13 @@ def run(
     )
     choice = executor_of(executor, address, workers)
     wished = (baseline, margin, threshold or [], fail_on or [], allow_errored, results)
+    report = report or _opened(ctx, open_report)
     if resume is not None:
         _refuse_both(finish_last)
         gates = gates_of(wanted_gates(*wished), api.open_run(resume, results=results).file, results)
         _refuse_of_file(ctx)
         flags = {"quiet": quiet, "json": json, "report": report}
-        resume_run(resume, results, layers, choice, gates=gates, **flags)
+        resume_run(resume, results, layers, choice, gates=gates, browse=browse, **flags)
         return
     say_if_built_in(spec)
     prepared, wish = together(
@@ -173,7 +181,7 @@ def run(
         gates_of(wish, prepared, results)
         print_plan(prepared, json=json)
         return
-    play = Playing(results, choice, ctx.obj or time.time, quiet, json, report)
+    play = Playing(results, choice, handed.clock, quiet, json, report, browse)
     with alone(finish_last or baseline == LATEST, results, prepared.spec.name):
         before = last_finished(prepared, wish, play) if finish_last else 0
         gates = gates_of(wish, prepared, results)
@@ -188,6 +196,21 @@ def _refuse_both(finish_last: bool) -> None:
     if finish_last:
         told = "a run is named with --resume already; give one of the two"
         raise BadInput([Mistake("--finish-last", None, "", told)])
+
+
+def _opened(ctx: typer.Context, opened: bool) -> bool:
+    """Whether a report is to be opened, and so written, whatever the variable says.
+
+    Raises:
+        BadInput: The command line says that none is written.
+    """
+    from matrix.model.errors import BadInput, Mistake
+
+    source = ctx.get_parameter_source("report")
+    if opened and not ctx.params["report"] and source is not None and source.name == "COMMANDLINE":
+        told = "opens a report, and --no-report writes none; leave one of the two out"
+        raise BadInput([Mistake("--open", None, "", told)])
+    return opened
 
 
 def _refuse_of_file(ctx: typer.Context) -> None:

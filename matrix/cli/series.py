@@ -16,6 +16,7 @@ from matrix.cli.printing import say
 if TYPE_CHECKING:
     from matrix.api.gating import Gates
     from matrix.api.runs.series import Last
+    from matrix.cli.options import Browse
     from matrix.engine.executors.executor import AnyExecutor
     from matrix.engine.prepare.prepared import Prepared
     from matrix.report.gates.gate_wish import GateWish
@@ -43,6 +44,7 @@ class Playing:
         quiet: Print only the verdict.
         json: Print JSON instead of text.
         report: Write a run's page at its end.
+        browse: Opens that page; ``None``: nobody wants it opened.
     """
 
     results: str
@@ -51,6 +53,7 @@ class Playing:
     quiet: bool
     json: bool
     report: bool = True
+    browse: Browse | None = None
 
     def start(self, prepared: Prepared, run_id: str | None, gates: Gates | None) -> None:
         """Play a new run, and print what it and its gates came to.
@@ -70,7 +73,14 @@ class Playing:
                 listener=listener,
                 clock=self.clock,
             )
-        finish(done, quiet=self.quiet, json=self.json, gates=gates, report=self.report)
+        finish(
+            done,
+            quiet=self.quiet,
+            json=self.json,
+            gates=gates,
+            report=self.report,
+            browse=self.browse,
+        )
 
     def go_on(self, last: Last, gates: Gates | None) -> int:
         """Play an unfinished run to its end, and print what it and its gates came to.

@@ -330,6 +330,57 @@ class TakesOptions(ReadsFiles, Protocol):
 
 
 @runtime_checkable
+class TakesChanges(Protocol):
+    """A kind with options of ``matrix replay`` that say what ``--set`` says in more words.
+
+    Attributes:
+        change_options: What ``matrix replay`` takes beside its own.
+    """
+
+    change_options: tuple[FileOption, ...]
+
+    def changes_given(self, given: Mapping[str, str]) -> Mapping[str, JSON]:
+        """Flag -> value of such options, as changes: role, option, text or ``scenario`` -> value.
+
+        What a change is worth is found out where every other change is.
+        """
+        ...
+
+
+class Part(NamedTuple):
+    """Something that a run spec of a kind can name: a prompt, a scenario.
+
+    Attributes:
+        name: As it is named.
+        about: What it is, in one line.
+        fields: More of it, in the order in which it is shown.
+    """
+
+    name: str
+    about: str
+    fields: Mapping[str, JSON]
+
+
+@runtime_checkable
+class ListsParts(Protocol):
+    """A kind that says what there is to name in its run specs: ``matrix list PART``.
+
+    Attributes:
+        parts: What can be listed, as ``archetypes``.
+    """
+
+    parts: tuple[str, ...]
+
+    def list_part(self, part: str, library: PackLibrary) -> Sequence[Part]:
+        """All that there is of one of ``parts``, by name.
+
+        Raises:
+            BadInput: Every mistake in a file of it.
+        """
+        ...
+
+
+@runtime_checkable
 class ReadsFolders(Protocol):
     """A kind whose scenarios are folders of a form of their own, which users run as they are."""
 

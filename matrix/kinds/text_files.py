@@ -9,6 +9,11 @@ from matrix.model.errors import BadInput, Mistake
 from matrix.model.files import MOST_TEXT_BYTES, read_plain
 
 
+def is_markdown(said: object) -> bool:
+    """Whether this is the path of a markdown file, by how it ends."""
+    return isinstance(said, str) and Path(said).suffix.casefold() in (".md", ".markdown")
+
+
 def real(path: Path) -> Path:
     """Where a path really leads, links followed; ``Path.resolve`` raises for links in circles."""
     return Path(os.path.realpath(path))

@@ -7,7 +7,7 @@ input, is told in one line with the place in its code, and nothing is started.
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -20,10 +20,14 @@ from matrix.kinds.protocol import (
     FileRequest,
     Kind,
     KindFiles,
+    ListsParts,
+    PackLibrary,
+    Part,
     ReadFile,
     ReadsFiles,
     ReadsFolders,
     ScoresByOptions,
+    TakesChanges,
     TakesOptions,
     UsesVariables,
 )
@@ -34,6 +38,7 @@ from matrix.model.documents.yaml_documents import Document
 from matrix.model.errors import BadInput, KindUnusable, MatrixError, Mistake, did_you_mean
 from matrix.model.moments.continuation import FilePart
 from matrix.model.records import JSON
+from matrix.model.spec.run_spec import RunSpec
 
 T = TypeVar("T")
 
@@ -141,11 +146,51 @@ def _kind_of_file(file: KindFile, project: Path, kept: Mapping[str, JSON] | None
 
 def file_options() -> dict[str, list[tuple[str, FileOption]]]:
     """Flag -> (kind, option) of every installed kind that has an option of this name."""
-    found: dict[str, list[tuple[str, FileOption]]] = {}
-    for kind in _readers():
-        for option in kind.file_options:
-            found.setdefault(option.flag, []).append((kind.name, option))
+    return _by_flag((kind.name, kind.file_options) for kind in _readers())
+
+
+def change_options() -> dict[str, list[tuple[str, FileOption]]]:
+    """The same of options that ``matrix replay`` takes."""
+    return _by_flag((name, kind.change_options) for name, kind in _changing())
+
+
+def changes_given(given: Mapping[str, str]) -> dict[str, JSON]:
+    """Flag -> value of :func:`change_options`, as changes of what the first such kind calls so."""
+    found: dict[str, JSON] = {}
+    left = dict(given)
+    for _, kind in _changing():
+        own = [option.flag for option in kind.change_options if option.flag in left]
+        found |= kind.changes_given({flag: left.pop(flag) for flag in own})
     return found
+
+
+def _by_flag(
+    options: Iterable[tuple[str, Iterable[FileOption]]],
+) -> dict[str, list[tuple[str, FileOption]]]:
+    found: dict[str, list[tuple[str, FileOption]]] = {}
+    for name, own in options:
+        for option in own:
+            found.setdefault(option.flag, []).append((name, option))
+    return found
+
+
+def parts() -> list[str]:
+    """What installed kinds have to list, each name once."""
+    return list(dict.fromkeys(part for kind in _listing() for part in kind.parts))
+
+
+def list_part(part: str, library: PackLibrary) -> list[Part]:
+    """All that there is of a part, of every installed kind that has one of this name.
+
+    Raises:
+        BadInput: There is no such part, or a file of it has mistakes.
+    """
+    having = [kind for kind in _listing() if part in kind.parts]
+    if not having:
+        known = parts()
+        told = f"found {part!r}; can be {', '.join(['runs', *known])}{did_you_mean(part, known)}"
+        raise BadInput([Mistake("matrix list", None, "", told)])
+    return [one for kind in having for one in kind.list_part(part, library)]
 
 
 def file_names() -> list[str]:
@@ -198,7 +243,8 @@ def read_by_kind(request: FileRequest, named: str = "") -> ReadFile | None:
 
 
 def _names(document: Document, kind: Kind) -> bool:
-    return isinstance(document.value, dict) and document.value.get("kind") == kind.name
+    default = RunSpec.model_fields["kind"].default
+    return isinstance(document.value, dict) and document.value.get("kind", default) == kind.name
 
 
 def _refuse_others_options(request: FileRequest, kind: ReadingKind | None) -> None:
@@ -221,6 +267,20 @@ def refuse_options(flags: Collection[str], source: str) -> None:
         whose = " or ".join(name for name, _ in known.get(flag, ()))
         mistakes.say(flag, f"is an option of a {whose} file, and {source} is none")
     mistakes.stop_if_any()
+
+
+def _changing() -> Iterator[tuple[str, TakesChanges]]:
+    for name in kinds():
+        kind = kind_if_usable(name)
+        if isinstance(kind, TakesChanges):
+            yield name, kind
+
+
+def _listing() -> Iterator[ListsParts]:
+    for name in kinds():
+        kind = kind_if_usable(name)
+        if isinstance(kind, ListsParts):
+            yield kind
 
 
 def _readers() -> Iterator[ReadingKind]:

@@ -17,7 +17,8 @@ from matrix.kinds.playtest.export.document import PlaytestDocument, document_of
 from matrix.kinds.playtest.export.forking import fork_session
 from matrix.kinds.playtest.export.report import sections_of
 from matrix.kinds.playtest.setup.binding import bind_cell, rebind_session
-from matrix.kinds.playtest.setup.given import OPTIONS, with_given
+from matrix.kinds.playtest.setup.given import CHANGES, OPTIONS, changes_of, with_given
+from matrix.kinds.playtest.setup.listing import PARTS, list_part
 from matrix.kinds.playtest.setup.options import PlaytestOptions
 from matrix.kinds.playtest.setup.pack import read_scenario
 from matrix.kinds.playtest.setup.roles import INTERVIEW, ROLES
@@ -40,6 +41,7 @@ from matrix.kinds.protocol import (
     FileRequest,
     LabelQuestion,
     PackLibrary,
+    Part,
     PreviousPlay,
     ReadFile,
     RoleInfo,
@@ -92,6 +94,8 @@ class PlaytestKind:
 
     file_options: tuple[FileOption, ...] = OPTIONS
     file_names: tuple[str, ...] = ()
+    change_options: tuple[FileOption, ...] = CHANGES
+    parts: tuple[str, ...] = PARTS
 
     def claims(self, value: JSON) -> bool:
         """No file but a run spec is of this kind."""
@@ -108,6 +112,18 @@ class PlaytestKind:
             BadInput: Every mistake in what was given.
         """
         return with_given(request)
+
+    def changes_given(self, given: Mapping[str, str]) -> Mapping[str, JSON]:
+        """What ``matrix replay`` is given, as changes."""
+        return changes_of(given)
+
+    def list_part(self, part: str, library: PackLibrary) -> Sequence[Part]:
+        """All archetypes, stories or prompts that there are.
+
+        Raises:
+            BadInput: Every mistake in a file of one.
+        """
+        return list_part(part, library)
 
     def read_pack(self, folder: Path, name: str) -> ScenarioPack:
         """Read and check a scenario's folder.

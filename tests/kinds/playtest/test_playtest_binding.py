@@ -88,7 +88,7 @@ def test_an_unknown_prompt_names_the_known_ones_and_a_near_match() -> None:
     (message,) = mistakes(prompt="basline")
     assert message == (
         "run spec: options.prompt: no prompt is called 'basline'; allowed: baseline, pulse-aware, "
-        "structured, tangent-focused, or file://<path>; did you mean 'baseline'?"
+        "structured, tangent-focused, or a file: <path>.md; did you mean 'baseline'?"
     )
 
 

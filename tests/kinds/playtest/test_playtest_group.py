@@ -65,6 +65,30 @@ def test_a_fixed_group_is_taken_as_it_is() -> None:
     assert [player.archetype for player in group.players] == ["joker", "joker", "drifter"]
 
 
+@given(st.integers(0, 2**60), st.sampled_from(POOL))
+def test_a_pinned_spokesperson_moves_nothing_else_of_the_draw(seed: int, pinned: str) -> None:
+    drawn = draw_group(seed, PlaytestOptions(), POOL, NAMES)
+    group = draw_group(seed, PlaytestOptions(spokesperson_archetype=pinned), POOL, NAMES)
+    assert group.players[group.spokesperson].archetype == pinned
+    before = [player.archetype for player in drawn.players]
+    if pinned in before:
+        assert group.players == drawn.players
+    else:
+        assert group.spokesperson == drawn.spokesperson
+        moved = drawn.players[drawn.spokesperson]._replace(archetype=pinned)
+        assert group.players[group.spokesperson] == moved
+        others = [seat for seat in range(len(before)) if seat != drawn.spokesperson]
+        assert [group.players[seat] for seat in others] == [drawn.players[seat] for seat in others]
+    if before[drawn.spokesperson] == pinned:
+        assert group == drawn
+
+
+def test_every_player_of_a_pinned_archetype_may_speak() -> None:
+    options = PlaytestOptions(group=("joker", "drifter", "joker"), spokesperson_archetype="joker")
+    seats = {draw_group(seed, options, POOL, NAMES).spokesperson for seed in range(60)}
+    assert seats == {0, 2}
+
+
 def test_names_are_dealt_so_that_no_two_players_are_offered_the_same() -> None:
     group = draw_group(3, PlaytestOptions(group=("joker", "joker", "drifter")), POOL, NAMES)
     dealt = [name for player in group.players for name in player.names]

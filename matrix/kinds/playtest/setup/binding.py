@@ -18,7 +18,7 @@ from matrix.kinds.playtest.setup.profile import (
     session_profile,
 )
 from matrix.kinds.protocol import Binding, PackLibrary, PreviousPlay, ScenarioPack
-from matrix.kinds.text_files import read_text
+from matrix.kinds.text_files import is_markdown, read_text
 from matrix.model.documents.mistakes import Mistakes
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 
@@ -93,6 +93,11 @@ def _joined(
     mistakes = Mistakes()
     prompt = mistakes.collect(find_prompt) or ""
     pool = mistakes.collect(find_pool) or {}
+    speaks = options.spokesperson_archetype
+    if speaks is not None and pool and speaks not in pool:
+        told = f"found {speaks!r}; allowed: {', '.join(sorted(pool))}"
+        told += did_you_mean(speaks, sorted(pool))
+        mistakes.say("run spec", told, "options.spokesperson_archetype")
     mistakes.add(_role_mistakes(named))
     mistakes.stop_if_any()
     role_models = {role.name: named.get(role.name) or role.default_model for role in roles.ROLES}
@@ -138,6 +143,7 @@ def _prelude_content(
     archetypes: Mapping[str, Any],
 ) -> dict[str, Any]:
     """What a group and its backstories depend on: nothing of the narrator or its prompt."""
+    speaks = options.spokesperson_archetype
     return {
         "title": content["title"],
         "setting": content["setting"],
@@ -147,11 +153,12 @@ def _prelude_content(
         if options.group
         else [options.group_size_min, options.group_size_max],
         "players": role_models[roles.PLAYERS],
+        **({} if speaks is None else {"speaks": speaks}),
     }
 
 
 def _prompt(name: str, library: PackLibrary) -> str:
-    if name.startswith(FILE_PREFIX):
+    if name.startswith(FILE_PREFIX) or is_markdown(name):
         path = _own_file(name, library)
     else:
         shared = library.shared("playtest", "prompts", ".md")
@@ -159,7 +166,7 @@ def _prompt(name: str, library: PackLibrary) -> str:
             allowed = sorted(shared)
             listed = ", ".join(allowed) or "none found"
             message = (
-                f"no prompt is called {name!r}; allowed: {listed}, or {FILE_PREFIX}<path>"
+                f"no prompt is called {name!r}; allowed: {listed}, or a file: <path>.md"
                 f"{did_you_mean(name, allowed)}"
             )
             raise BadInput([Mistake("run spec", None, "options.prompt", message)])

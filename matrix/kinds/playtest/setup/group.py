@@ -71,7 +71,11 @@ def draw_group(
         pool: Archetype ids to draw from with replacement; their order makes no difference.
         names: First names that fit the setting; each player is dealt some of their own.
     """
-    chosen = options.group or _archetypes(seed, options, sorted(pool))
+    chosen, speaker = _with_speaker(
+        options.group or _archetypes(seed, options, sorted(pool)),
+        _rng(seed, "spokesperson").random(),
+        options.spokesperson_archetype,
+    )
     size = len(chosen)
     moods = _rng(seed, "moods").choices(MOODS, k=MAX_GROUP)
     nudges = _rng(seed, "nudges").sample(NUDGES, k=MAX_GROUP)
@@ -81,7 +85,7 @@ def draw_group(
         Drawn(archetype, moods[seat], nudges[seat], tuple(deck[seat::size]))
         for seat, archetype in enumerate(chosen)
     )
-    return Group(players, int(_rng(seed, "spokesperson").random() * size))
+    return Group(players, speaker)
 
 
 def passing_mood(rng: random.Random, share: float) -> str:
@@ -91,6 +95,23 @@ def passing_mood(rng: random.Random, share: float) -> str:
     """
     passes, mood = rng.random() < share, rng.choice(MOODS)
     return mood if passes else ""
+
+
+def _with_speaker(
+    drawn: Sequence[str], lot: float, pinned: str | None
+) -> tuple[Sequence[str], int]:
+    """Who sits at the table, and the seat of who speaks.
+
+    With a pinned archetype it is one of its players, by the same lot; where there is none, the
+    player whom the lot falls on is of that archetype, and nothing else of the draw moves.
+    """
+    speaker = int(lot * len(drawn))
+    if pinned is None:
+        return drawn, speaker
+    seats = [seat for seat, archetype in enumerate(drawn) if archetype == pinned]
+    if seats:
+        return drawn, speaker if speaker in seats else seats[int(lot * len(seats))]
+    return [*drawn[:speaker], pinned, *drawn[speaker + 1 :]], speaker
 
 
 def _archetypes(seed: int, options: PlaytestOptions, pool: Sequence[str]) -> list[str]:

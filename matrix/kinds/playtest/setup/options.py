@@ -28,6 +28,7 @@ ADDED_LATER: Final = (
     "mood_swings",
     "survey",
     "interview",
+    "spokesperson_archetype",
     "early_end",
     "end_on",
     "pass_if",
@@ -105,7 +106,7 @@ class PlaytestOptions(BaseModel):
         default="baseline",
         min_length=1,
         max_length=500,
-        description="Narrator prompt: name of a shared one, or file://<path> from the run spec.",
+        description="Narrator prompt: name of a shared one, or a markdown file from the run spec.",
     )
     group_size_min: int = Field(
         default=2, ge=2, le=MAX_GROUP, description="Fewest players in a group."
@@ -123,6 +124,13 @@ class PlaytestOptions(BaseModel):
         min_length=2,
         max_length=MAX_GROUP,
         description="A fixed group, as archetype ids, instead of drawing one per round.",
+    )
+    spokesperson_archetype: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=40,
+        description="Archetype of whoever relays for the group; drawn from the group if left out. "
+        "A drawn group that has none of it has one in the place of the player who was drawn.",
     )
     recent_messages: int = Field(
         default=6, ge=0, le=50, description="Messages of table talk that a player is reminded of."
@@ -205,6 +213,14 @@ class PlaytestOptions(BaseModel):
                 f"group_size_min ({self.group_size_min}) is above group_size_max "
                 f"({self.group_size_max})"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _speaks_for_the_group(self) -> PlaytestOptions:
+        among, named = self.group or self.archetypes, self.spokesperson_archetype
+        if named is not None and among and named not in among:
+            listed = ", ".join(dict.fromkeys(among))
+            raise ValueError(f"spokesperson_archetype: found {named!r}; is one of {listed}")
         return self
 
     @model_serializer(mode="wrap")

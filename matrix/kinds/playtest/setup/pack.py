@@ -51,9 +51,16 @@ class StoryPack(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     kind: Literal["playtest"] = Field(description="Kind of scenario; always 'playtest' here.")
-    title: Line = Field(description="Title of the story, as players hear it.")
-    summary: Line = Field(description="What it is about, in one line, for lists.")
-    setting: Line = Field(description="Where and when, without giving anything away.")
+    title: Line = Field(
+        default="", description="Title of the story, as players hear it; the guide's if left out."
+    )
+    summary: Line = Field(
+        default="", description="What it is about, in one line, for lists; the guide's premise."
+    )
+    setting: Line = Field(
+        default="",
+        description="Where and when, without giving anything away; what the guide says of it.",
+    )
     category: str = Field(default="", max_length=60, description="What it can be grouped by.")
     tags: tuple[str, ...] = Field(
         default=(), max_length=20, description="More of what it can be grouped by."
@@ -88,7 +95,7 @@ def read_scenario(folder: Path, name: str) -> ScenarioPack:
     )
     read = parse_guide(guide)
     _check_together(document, scenario, read)
-    return _packed(name, scenario, guide, read)
+    return _packed(name, _filled(scenario, guide, name), guide, read)
 
 
 def read_story(path: Path) -> ScenarioPack:
@@ -101,15 +108,25 @@ def read_story(path: Path) -> ScenarioPack:
     if not text.strip():
         raise BadInput([Mistake(str(path), None, "", "is empty; write the story in it")])
     read, name = parse_guide(text), _name_of(path)
-    title = _line(read.title) or path.stem.replace("-", " ").replace("_", " ").title()
-    premise = _line(read.premise)
-    story = StoryPack(
-        kind="playtest",
-        title=title,
-        summary=premise or title,
-        setting=_line(_setting(text)) or premise or title,
+    return _packed(name, _filled(StoryPack(kind="playtest"), text, path.stem), text, read)
+
+
+def _filled(scenario: StoryPack, text: str, name: str) -> StoryPack:
+    """A scenario with what it leaves out taken from the text of its guide, or else its name."""
+    guide = parse_guide(text)
+    title = scenario.title or _line(guide.title) or _in_words(name)
+    premise = _line(guide.premise)
+    return scenario.model_copy(
+        update={
+            "title": title,
+            "summary": scenario.summary or premise or title,
+            "setting": scenario.setting or _line(_setting(text)) or premise or title,
+        }
     )
-    return _packed(name, story, text, read)
+
+
+def _in_words(name: str) -> str:
+    return name.replace("-", " ").replace("_", " ").title()
 
 
 def _setting(guide: str) -> str:

@@ -163,12 +163,15 @@ def _shared(
     if not roles.is_by_archetype(role_models[role]):
         return (RoleProfile(role, role_models[role], calls, input_tokens, output_tokens),)
     seats: Sequence[str] = options.group or sorted(pool)
+    known = options.group is not None
+    if role == roles.SPOKESPERSON and options.spokesperson_archetype is not None:
+        seats, known = (options.spokesperson_archetype,), True
     counts = Counter(roles.model_of(role, role_models, pool[id_]) for id_ in seats)
     found = []
     for model, count in sorted(counts.items()):
         share = count / len(seats)
         # A drawn group may be all of one model: the high estimate allows one standard deviation.
-        spread = 0.0 if options.group else math.sqrt(share * (1 - share) / _sizes(options)[1])
+        spread = 0.0 if known else math.sqrt(share * (1 - share) / _sizes(options)[1])
         shares = (max(0.0, share - spread), share, min(1.0, share + spread))
         found.append(RoleProfile(role, model, _times(calls, shares), input_tokens, output_tokens))
     return tuple(found)
