@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from matrix.api import (
         ExecutorChoice,
         Run,
+        aggregates,
         archive,
         branch,
         budgets,
@@ -70,6 +71,7 @@ __all__ = [
     "ScenarioContext",
     "Tool",
     "__version__",
+    "aggregates",
     "archive",
     "branch",
     "budgets",

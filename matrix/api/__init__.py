@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from matrix.api.archiving import archive, archive_older, repair, restore_run
     from matrix.api.comparing import compare
     from matrix.api.examining import Checkup, doctor
+    from matrix.api.grouping import aggregates
     from matrix.api.opened import NEWEST, RESULTS, Run, list_runs, open_run
     from matrix.api.planning import plan, validate
     from matrix.api.powering import pilot_for, power
@@ -57,6 +58,7 @@ __all__ = [
     "Checkup",
     "ExecutorChoice",
     "Run",
+    "aggregates",
     "answered",
     "archive",
     "archive_older",
@@ -112,6 +114,7 @@ _HOMES: Final = {
     "repair": "matrix.api.archiving",
     "restore_run": "matrix.api.archiving",
     "compare": "matrix.api.comparing",
+    "aggregates": "matrix.api.grouping",
     "Checkup": "matrix.api.examining",
     "doctor": "matrix.api.examining",
     "NEWEST": "matrix.api.opened",

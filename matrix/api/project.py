@@ -10,7 +10,7 @@ from typing import Any, Final
 from matrix.engine.prepare.registry import list_part as _list_part
 from matrix.engine.prepare.registry import load_kind
 from matrix.kinds.library import FolderLibrary, shipped_root
-from matrix.kinds.protocol import Part
+from matrix.kinds.protocol import ListedPart
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.spec.run_spec import RunSpec
 
@@ -69,7 +69,7 @@ def _no_name(kind: str) -> str:
     return ""
 
 
-def list_part(part: str, *, project: str | Path = ".") -> list[Part]:
+def list_part(part: str, *, project: str | Path = ".") -> list[ListedPart]:
     """What run specs can name: ``archetypes``, ``stories`` or ``prompts`` of play-tests.
 
     Args:

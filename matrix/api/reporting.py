@@ -108,10 +108,12 @@ def write_page(run: Run, session: str = "", *, told: RunReport | None = None) ->
 
 
 def _page(run: Run, told: RunReport | None, *, transcripts: bool = True) -> str:
+    from matrix.api.grouping import aggregates
     from matrix.report.page.chapters import page_of
     from matrix.report.page.rendering import page_as_html
 
-    return page_as_html(page_of(facts_of(run, told), transcripts=transcripts))
+    facts = facts_of(run, told)._replace(grouped=aggregates(run))
+    return page_as_html(page_of(facts, transcripts=transcripts))
 
 
 def _page_of_session(run: Run, session_id: str) -> str:

@@ -12,7 +12,7 @@ from matrix.cli.printing import say
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from matrix.kinds.protocol import Part
+    from matrix.kinds.protocol import ListedPart
 
 HELP = """List the runs in a results folder, or what a run spec can name.
 
@@ -56,7 +56,7 @@ def list_any(
         say(_parts_as_text(found, text_width()))
 
 
-def _parts_as_text(found: Sequence[Part], width: int) -> str:
+def _parts_as_text(found: Sequence[ListedPart], width: int) -> str:
     from matrix.report.text import facts, harmless
 
     rows = []

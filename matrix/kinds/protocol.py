@@ -347,7 +347,7 @@ class TakesChanges(Protocol):
         ...
 
 
-class Part(NamedTuple):
+class ListedPart(NamedTuple):
     """Something that a run spec of a kind can name: a prompt, a scenario.
 
     Attributes:
@@ -371,7 +371,7 @@ class ListsParts(Protocol):
 
     parts: tuple[str, ...]
 
-    def list_part(self, part: str, library: PackLibrary) -> Sequence[Part]:
+    def list_part(self, part: str, library: PackLibrary) -> Sequence[ListedPart]:
         """All that there is of one of ``parts``, by name.
 
         Raises:

@@ -120,6 +120,24 @@ class OwnsSections(Protocol):
         ...
 
 
+@runtime_checkable
+class GroupsSessions(Protocol):
+    """A kind whose sessions can be told apart by who takes part in them.
+
+    Attributes:
+        also_called: What people call something that sessions are divided by -> its name.
+    """
+
+    also_called: Mapping[str, str]
+
+    def groups_of(self, players: Sequence[Player]) -> Mapping[str, frozenset[str]]:
+        """Name of a division -> the groups that a session of these players is in.
+
+        The names are the same, and in the same order, whoever plays.
+        """
+        ...
+
+
 class EndedSession(NamedTuple):
     """A session that is over, for what a kind says of its whole run.
 

@@ -63,6 +63,9 @@ def test_sessions_are_found_by_name_and_by_the_beginning_of_their_id(finished: P
 
 
 def test_a_transcript_for_programs_is_the_same_session(finished: Path, matrix: Matrix) -> None:
+    fewer = matrix("show", "last", "--since", "first").stdout
+    assert "Issues since first" in fewer
+    assert "Every metric" not in fewer
     data = json.loads(matrix("show", "last", "worst", "--json").stdout)
     run = api.open_run("first", results=finished / "results")
     frame = run.sessions().set_index("session_id")
@@ -106,3 +109,22 @@ def test_sessions_of_different_scenarios_are_said_to_be_that(
     assert data["same_scenario"] is False
     same = frame[frame["scenario"] == "put-it-back"]["session_id"].tolist()[:2]
     assert "different scenarios" not in matrix("diff", "first", *same).stdout
+
+
+def test_sessions_are_shown_in_groups_ranked_and_with_what_went_wrong(
+    finished: Path, golden_run: GoldenRun, matrix: Matrix
+) -> None:
+    shown = golden_run(
+        "show-by", "show", "last", "--by", "prompt", "--top", "1", "--since", "first"
+    )
+    assert shown.code == 0
+    data = json.loads(matrix("show", "last", "--by", "all", "--json").stdout)
+    assert {"scenario", "prompt", "archetype", "group_size"} <= set(data["by"])
+    assert len(data["issues"]) > 0
+
+
+def test_what_is_told_of_a_whole_run_is_not_told_of_a_session(
+    finished: Path, golden_run: GoldenRun
+) -> None:
+    assert golden_run("show-by-session", "show", "last", "best", "--by", "prompt").code == 2
+    assert golden_run("show-by-mistake", "show", "last", "--by", "promt").code == 2

@@ -20,9 +20,9 @@ from matrix.kinds.protocol import (
     FileRequest,
     Kind,
     KindFiles,
+    ListedPart,
     ListsParts,
     PackLibrary,
-    Part,
     ReadFile,
     ReadsFiles,
     ReadsFolders,
@@ -179,7 +179,7 @@ def parts() -> list[str]:
     return list(dict.fromkeys(part for kind in _listing() for part in kind.parts))
 
 
-def list_part(part: str, library: PackLibrary) -> list[Part]:
+def list_part(part: str, library: PackLibrary) -> list[ListedPart]:
     """All that there is of a part, of every installed kind that has one of this name.
 
     Raises:

@@ -15,6 +15,7 @@ from matrix.kinds.context import Context, ForkContext
 from matrix.kinds.playtest.detect.observe import close_tangent
 from matrix.kinds.playtest.export.document import PlaytestDocument, document_of
 from matrix.kinds.playtest.export.forking import fork_session
+from matrix.kinds.playtest.export.grouping import ALSO_CALLED, groups_of
 from matrix.kinds.playtest.export.report import sections_of
 from matrix.kinds.playtest.setup.binding import bind_cell, rebind_session
 from matrix.kinds.playtest.setup.given import CHANGES, OPTIONS, changes_of, with_given
@@ -40,8 +41,8 @@ from matrix.kinds.protocol import (
     FileOption,
     FileRequest,
     LabelQuestion,
+    ListedPart,
     PackLibrary,
-    Part,
     PreviousPlay,
     ReadFile,
     RoleInfo,
@@ -49,7 +50,7 @@ from matrix.kinds.protocol import (
 )
 from matrix.kinds.reporting import SessionSections, SessionSoFar
 from matrix.model.errors import BadInput, Mistake, did_you_mean
-from matrix.model.records import JSON
+from matrix.model.records import JSON, Player
 
 
 class PlaytestKind:
@@ -96,6 +97,7 @@ class PlaytestKind:
     file_names: tuple[str, ...] = ()
     change_options: tuple[FileOption, ...] = CHANGES
     parts: tuple[str, ...] = PARTS
+    also_called: Mapping[str, str] = ALSO_CALLED
 
     def claims(self, value: JSON) -> bool:
         """No file but a run spec is of this kind."""
@@ -117,7 +119,7 @@ class PlaytestKind:
         """What ``matrix replay`` is given, as changes."""
         return changes_of(given)
 
-    def list_part(self, part: str, library: PackLibrary) -> Sequence[Part]:
+    def list_part(self, part: str, library: PackLibrary) -> Sequence[ListedPart]:
         """All archetypes, stories or prompts that there are.
 
         Raises:
@@ -197,6 +199,10 @@ class PlaytestKind:
     def sections(self, session: SessionSoFar) -> SessionSections:
         """The report's headings of the play-test document."""
         return sections_of(session)
+
+    def groups_of(self, players: Sequence[Player]) -> Mapping[str, frozenset[str]]:
+        """By archetypes, by how many there are, and by the archetype of who relays."""
+        return groups_of(players)
 
     def interview(self, who: str, question: str) -> Mapping[str, JSON]:
         """The option that has one player asked in place of playing on."""

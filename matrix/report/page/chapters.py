@@ -26,6 +26,7 @@ from matrix.report.page.failures import (
     looked_at_of,
     to_look_at_of,
 )
+from matrix.report.page.grouped import groups_of, issues_of
 from matrix.report.page.known import RunFacts
 from matrix.report.page.scores import noise_of, scenarios_of, variants_of
 from matrix.report.page.spending import money_of
@@ -47,8 +48,10 @@ def page_of(run: RunFacts, *, transcripts: bool = True) -> Page:
         Chapter("scenarios", "Scenarios", list(scenarios_of(run, frame))),
         Chapter("checks", "What was checked", list(_of_kind(run, set(wanted)))),
         Chapter("failures", "What went wrong", list(failures_of(run, frame, set(wanted)))),
+        Chapter("issues", "Issues", list(issues_of(run, set(wanted)))),
         Chapter("explained", "What a model makes of it", list(explained_of(run, set(wanted)))),
         Chapter("look", "Sessions to look at", list(to_look_at_of(run, frame, set(wanted)))),
+        Chapter("groups", "Averages and ranks", list(groups_of(run, set(wanted)))),
         Chapter("judges", "Judges", list(_judges(run))),
         Chapter("money", "Money", list(money_of(run))),
         Chapter("noise", "Noise", list(noise_of(run))),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from matrix.kinds.reporting import RunReport
+from matrix.report.groups.told import Aggregates
 from matrix.report.page.blocks import DataTable, Figure, TableCell
 from matrix.report.page.charts import Chart
 from matrix.report.page.drawing import draw
@@ -21,7 +22,8 @@ class RunFacts(NamedTuple):
     """All that is known of a run.
 
     ``study`` is its comparison, if it has one; ``told`` is what its kind says of it;
-    ``explained`` is what a model made of its failures, if one was asked.
+    ``explained`` is what a model made of its failures, if one was asked; ``grouped`` are its
+    sessions by group and rank, and its issues.
     """
 
     summary: Summary
@@ -29,6 +31,7 @@ class RunFacts(NamedTuple):
     study: Study | None
     told: RunReport | None
     explained: Explanation | None = None
+    grouped: Aggregates | None = None
 
 
 def level_columns(run: RunFile) -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import Final
 from matrix.kinds.playtest.setup.archetypes import Archetype, load_archetypes
 from matrix.kinds.playtest.setup.binding import MAX_PROMPT_BYTES
 from matrix.kinds.playtest.setup.pack import read_scenario
-from matrix.kinds.protocol import PackLibrary, Part, ScenarioPack
+from matrix.kinds.protocol import ListedPart, PackLibrary, ScenarioPack
 from matrix.kinds.text_files import read_text
 from matrix.model.documents.mistakes import Mistakes
 
@@ -21,7 +21,7 @@ PARTS: Final = (ARCHETYPES, STORIES, PROMPTS)
 _LINE: Final = 200
 
 
-def list_part(part: str, library: PackLibrary) -> Sequence[Part]:
+def list_part(part: str, library: PackLibrary) -> Sequence[ListedPart]:
     """All that there is of one of ``PARTS``, by name.
 
     Raises:
@@ -46,23 +46,23 @@ def list_part(part: str, library: PackLibrary) -> Sequence[Part]:
     return [one for one in prompts if one is not None]
 
 
-def _archetype(one: Archetype) -> Part:
+def _archetype(one: Archetype) -> ListedPart:
     fields = {
         "model": one.model,
         "tier": one.tier,
         "quirk": f"{one.quirk_frequency:.0%}",
         "tests": ", ".join(one.tests_for),
     }
-    return Part(one.id, one.style, fields)
+    return ListedPart(one.id, one.style, fields)
 
 
-def _story(pack: ScenarioPack) -> Part:
+def _story(pack: ScenarioPack) -> ListedPart:
     fields = {"title": pack.title, "pulses": pack.content["pulses_expected"]}
-    return Part(pack.name, pack.summary, fields)
+    return ListedPart(pack.name, pack.summary, fields)
 
 
-def _prompt(name: str, path: Path) -> Part:
+def _prompt(name: str, path: Path) -> ListedPart:
     """A prompt has no summary: how it begins is what tells it from others."""
     words = " ".join(read_text(path, MAX_PROMPT_BYTES).split())
     about = words if len(words) <= _LINE else words[: _LINE - 3] + "..."
-    return Part(name, about, {"characters": len(words)})
+    return ListedPart(name, about, {"characters": len(words)})

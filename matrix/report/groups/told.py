@@ -1,0 +1,276 @@
+"""Groups, ranks and issues as sections for text and pages, and as data for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from matrix.kinds.reporting import GroupsSessions
+from matrix.model.lines import in_line
+from matrix.report.groups.averages import (
+    Configuration,
+    Grouped,
+    Grouping,
+    RankedSession,
+)
+from matrix.report.groups.issues import Issue, Since, issues_in, issues_since
+from matrix.report.text import Section, metric_value, number, plural
+from matrix.store.reading.reader import RunTables
+
+_QUOTE: Final = 90
+_GAP: Final = 2
+_DESCRIPTIVE: Final = (
+    "Plain means of the sessions that have a value: nothing is tested, and scenarios and rounds "
+    "are not balanced, as they are in a comparison."
+)
+_IN_SEVERAL: Final = "A session counts in every group that it is in."
+
+
+class Aggregates(NamedTuple):
+    """A run's sessions in groups, ranked, with what went wrong in them.
+
+    Attributes:
+        run: The run.
+        groupings: Averages of every metric, by each thing asked for.
+        ranking: Combinations of levels, the best first.
+        best, worst: Sessions by score, the most extreme first.
+        issues: Every problem, the most serious first.
+        since: What of them is new, where an earlier run was named.
+    """
+
+    run: str
+    groupings: tuple[Grouping, ...]
+    ranking: tuple[Configuration, ...]
+    best: tuple[RankedSession, ...]
+    worst: tuple[RankedSession, ...]
+    issues: tuple[Issue, ...]
+    since: Since | None
+
+
+def aggregates_of(
+    tables: RunTables,
+    of_kind: Collection[str],
+    kind: GroupsSessions | None,
+    by: Sequence[str] | None = None,
+    top: int = 5,
+    before: RunTables | None = None,
+) -> Aggregates:
+    """Divide and rank the sessions of a run.
+
+    Args:
+        tables: The run's.
+        of_kind: Scores of which less is better.
+        kind: Its kind, if that divides sessions by who takes part in them.
+        by: What to divide by; ``None``: all there is.
+        top: How many of the best and of the worst sessions.
+        before: An earlier run, to say what is new since.
+
+    Raises:
+        BadInput: There is nothing of a name in ``by``.
+        StoreError: A table is damaged.
+    """
+    grouped = Grouped(tables, of_kind, kind)
+    best, worst = grouped.extremes(top)
+    return Aggregates(
+        tables.run.run_id,
+        tuple(grouped.by(name) for name in (grouped.names if by is None else by)),
+        tuple(grouped.ranking()),
+        tuple(best),
+        tuple(worst),
+        tuple(issues_in(tables)),
+        None if before is None else issues_since(tables, before),
+    )
+
+
+def aggregate_sections(found: Aggregates, width: int, most: int) -> Iterator[Section]:
+    """All of it as tables: of a grouping as many side by side as ``width`` columns have room for.
+
+    ``most`` is how many issues are listed.
+    """
+    for grouping in found.groupings:
+        yield from grouping_sections(grouping, width)
+    if found.ranking:
+        yield ranking_section(found.ranking)
+    yield sessions_section("Best sessions by score", found.best)
+    yield sessions_section("Worst sessions by score", found.worst)
+    yield issues_section(found.issues, most, found.run)
+    if found.since is not None:
+        yield since_section(found.since)
+
+
+def grouping_sections(grouping: Grouping, width: int) -> Iterator[Section]:
+    """Metrics by level: a row a metric, a column a level."""
+    first = max((len(name) for name in grouping.averages), default=0)
+    headers = {level: f"{in_line(level)} ({size:,})" for level, size in grouping.sizes.items()}
+    title = f"Every metric by {grouping.name} (played sessions):"
+    tables = list(_fitting(headers, width - first))
+    for levels in tables:
+        rows = [
+            [metric, *(_mean(metric, of_levels, level) for level in levels)]
+            for metric, of_levels in grouping.averages.items()
+        ]
+        right = tuple(range(1, len(levels) + 1))
+        notes = [_DESCRIPTIVE, *([_IN_SEVERAL] if grouping.overlaps else [])]
+        notes = notes if levels is tables[-1] else []
+        yield Section(title, ["metric", *(headers[one] for one in levels)], rows, right, notes)
+
+
+def _fitting(headers: Mapping[str, str], width: int) -> Iterator[list[str]]:
+    """Levels in tables that are no wider than ``width``, at least one in each."""
+    row: list[str] = []
+    used = 0
+    for level, header in headers.items():
+        own = len(header) + _GAP
+        if row and used + own > width:
+            yield row
+            row, used = [], 0
+        row.append(level)
+        used += own
+    if row:
+        yield row
+
+
+def _mean(metric: str, averages: Mapping[str, Any], level: str) -> str:
+    return "-" if level not in averages else metric_value(metric, averages[level].mean)
+
+
+def ranking_section(ranking: Sequence[Configuration]) -> Section:
+    """Configurations, the best first."""
+    names = list(ranking[0].levels)
+    rows = [
+        [
+            str(place),
+            *(one.levels[name] for name in names),
+            number(one.score),
+            f"{one.scored:,}/{one.sessions:,}",
+            f"{one.failed:,}",
+            f"{one.usd:.4f}",
+        ]
+        for place, one in enumerate(ranking, 1)
+    ]
+    numbers = tuple(range(len(names) + 1, len(names) + 5))
+    return Section(
+        "Configurations, the best mean score first:",
+        ["#", *names, "score", "scored", "failed", "$ each"],
+        rows,
+        (0, *numbers),
+        ["Over all scenarios. By means alone: `matrix compare` says what is shown to be better."],
+    )
+
+
+def sessions_section(title: str, sessions: Sequence[RankedSession]) -> Section:
+    """Sessions by score."""
+    rows = [
+        [one.session[:16], number(one.score), one.scenario, _levels(one.levels), one.outcome]
+        for one in sessions
+    ]
+    if not rows:
+        return Section(f"{title}: none has one.", [], [])
+    headers = ["session", "score", "scenario", "variant", "outcome"]
+    return Section(f"{title}:", headers, rows, (1,))
+
+
+def issues_section(issues: Sequence[Issue], most: int, run: str) -> Section:
+    """What went wrong, with turn and quote."""
+    if not issues:
+        return Section("What went wrong: nothing that the kind looks for.", [], [])
+    rows = [
+        [
+            one.severity,
+            one.kind,
+            one.session[:16],
+            f"{one.turn:,}",
+            one.scenario,
+            _levels(one.levels),
+            _quote(one.quote),
+        ]
+        for one in issues[:most]
+    ]
+    sessions = len({one.session for one in issues})
+    told = f"{plural(len(issues), 'issue')} in {plural(sessions, 'session')}"
+    left = len(issues) - len(rows)
+    notes = [f"`matrix show {run} SESSION` has the transcript."]
+    if left > 0:
+        notes.insert(0, f"{left:,} more; --top N lists more of them, --json all.")
+    headers = ["", "issue", "session", "turn", "scenario", "variant", "quote"]
+    return Section(f"What went wrong: {told}, errors first:", headers, rows, (3,), notes)
+
+
+def since_section(since: Since) -> Section:
+    """What is new, gone or still there since an earlier run."""
+    on = ", ".join(since.pairs_on)
+    title = f"Issues since {since.run}, in {plural(since.places, 'session')} that both have played"
+    if not since.places:
+        return Section(f"{title}: nothing can be said.", [], [], (), [f"Paired by {on}."])
+    rows = [
+        [
+            one.standing,
+            one.kind,
+            *(f"{count:,}" for count in (one.new, one.gone, one.still)),
+            "" if one.example is None else _place(one.example),
+        ]
+        for one in since.changes
+    ]
+    notes = [f"Paired by {on}."]
+    if not since.same_draws:
+        notes.append("The seeds differ: a round of one run has other groups than in the other.")
+    if not rows:
+        return Section(f"{title}: none in either.", [], [], (), notes)
+    headers = ["", "issue", "new in", "gone from", "still in", "first new one"]
+    return Section(f"{title}:", headers, rows, (2, 3, 4), notes)
+
+
+def _place(one: Issue) -> str:
+    return f"{one.session[:16]} turn {one.turn}: {_quote(one.quote)}"
+
+
+def _levels(levels: Mapping[str, str]) -> str:
+    return ", ".join(levels.values())
+
+
+def _quote(text: str) -> str:
+    line = in_line(" ".join(text.split()))
+    return line if len(line) <= _QUOTE else line[: _QUOTE - 3] + "..."
+
+
+def aggregates_as_data(found: Aggregates) -> dict[str, Any]:
+    """All of it for programs, nothing cut."""
+    since = found.since
+    return {
+        "run": found.run,
+        "by": {
+            one.name: {
+                level: {
+                    "sessions": size,
+                    "metrics": {
+                        metric: averages[level]._asdict()
+                        for metric, averages in one.averages.items()
+                        if level in averages
+                    },
+                }
+                for level, size in one.sizes.items()
+            }
+            for one in found.groupings
+        },
+        "ranking": [one._asdict() for one in found.ranking],
+        "best": [one._asdict() for one in found.best],
+        "worst": [one._asdict() for one in found.worst],
+        "issues": [one._asdict() for one in found.issues],
+        **(
+            {}
+            if since is None
+            else {
+                "since": {
+                    **since._asdict(),
+                    "changes": [
+                        {
+                            **one._asdict(),
+                            "standing": one.standing,
+                            "example": None if one.example is None else one.example._asdict(),
+                        }
+                        for one in since.changes
+                    ],
+                }
+            }
+        ),
+    }

@@ -1,0 +1,178 @@
+"""Averages, ranks and issues are those of the tables; what is new is told place by place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import matrix
+from matrix import api
+from matrix.model.errors import BadInput
+from matrix.report.groups.told import aggregate_sections, aggregates_as_data
+
+SPEC: dict[str, Any] = {
+    "name": "groups",
+    "kind": "playtest",
+    "scenarios": ["put-it-back", "lost-temper"],
+    "factors": {"prompt": ["baseline", "structured"], "narrator": ["sim/opus-4.5", "sim/grok-4"]},
+    "per_cell": 3,
+    "limits": {"cost_usd": 150, "turns": 5},
+}
+QUIET = {"contradiction": 0.0, "loop": 0.0, "forced_segue": 0.9}
+LOUD = {"contradiction": 0.9, "loop": 0.0, "forced_segue": 0.0}
+
+
+def played(folder: Path, run_id: str, traits: dict[str, float], **changes: Any) -> matrix.Run:
+    spec = {**SPEC, "simulation": {"traits": traits}, **changes}
+    (folder / "matrix.yaml").write_text(yaml.safe_dump(spec, sort_keys=False))
+    return matrix.run(
+        folder / "matrix.yaml", results=folder / "results", run_id=run_id, executor="in-process"
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("groups")
+
+
+@pytest.fixture(scope="module")
+def quiet(folder: Path) -> matrix.Run:
+    return played(folder, "quiet", QUIET)
+
+
+@pytest.fixture(scope="module")
+def loud(folder: Path) -> matrix.Run:
+    fewer = {"prompt": ["structured", "pulse-aware"], "narrator": ["sim/opus-4.5"]}
+    return played(folder, "loud", LOUD, factors=fewer)
+
+
+def test_every_metric_is_averaged_over_the_sessions_of_each_group(quiet: matrix.Run) -> None:
+    found = {one.name: one for one in matrix.aggregates(quiet).groupings}
+    assert list(found) == [
+        "scenario", "prompt", "narrator", "archetype", "group_size", "spokesperson_archetype",
+    ]  # fmt: skip
+    sessions = quiet.sessions()
+    scores = quiet.frame("scores")
+    whole = scores[scores["turn"].isna()].pivot(index="session_id", columns="name", values="value")
+    told = sessions.set_index("session_id").join(whole.drop(columns="score"))
+    for name in ("scenario", "prompt", "narrator"):
+        for metric in ("score", "turns", "cost_usd", "loops", "pulses_detected", "recovery_rate"):
+            means = told.groupby(told[name].astype(str))[metric].mean().dropna()
+            averages = found[name].averages.get(metric, {})
+            assert {level: one.mean for level, one in averages.items()} == pytest.approx(
+                means.to_dict()
+            )
+    names = set(whole.columns) - {"score"}
+    assert names <= set(found["prompt"].averages) | {
+        name for name in names if whole[name].isna().all()
+    }
+
+
+def test_who_plays_is_counted_by_the_table_of_players(quiet: matrix.Run) -> None:
+    players = quiet.frame("players")
+    by = ("archetype", "group_size", "spokesperson")
+    archetype, size, speaker = matrix.aggregates(quiet, by=by).groupings
+    has = players.groupby(players["archetype"].astype(str))["session_id"].nunique()
+    assert archetype.sizes == has.to_dict()
+    sizes = players.groupby("session_id", observed=True).size().astype(str).value_counts()
+    assert size.sizes == sizes.to_dict()
+    speaks = players[players["is_spokesperson"]]["archetype"].astype(str).value_counts()
+    assert speaker.sizes == speaks.to_dict()
+    assert sum(speaker.sizes.values()) == len(quiet.sessions())
+
+
+def test_configurations_and_sessions_are_ranked_by_score(quiet: matrix.Run) -> None:
+    found = matrix.aggregates(quiet, by=["model"], top=3)
+    assert [one.name for one in found.groupings] == ["narrator"]
+    frame = quiet.sessions()
+    means = frame.groupby(["prompt", "narrator"], observed=True)["score"].mean()
+    ranked = [(one.levels["prompt"], one.levels["narrator"]) for one in found.ranking]
+    assert ranked == list(means.sort_values(ascending=False).index)
+    best = sorted(frame["score"].dropna(), reverse=True)
+    assert [one.score for one in found.best] == best[:3]
+    assert [one.score for one in found.worst] == best[::-1][:3]
+    assert found.best[0].session == quiet.session("best").session_id
+
+
+def test_every_issue_is_told_with_its_turn_and_quote_errors_first(quiet: matrix.Run) -> None:
+    found = matrix.aggregates(quiet, by=["story"])
+    events = quiet.frame("events")
+    wrong = events[events["severity"].notna()]
+    assert len(found.issues) == len(wrong) > 0
+    rows = {(one.session, one.turn, one.kind, one.quote) for one in found.issues}
+    columns = ["session_id", "turn", "kind", "detail"]
+    assert rows == set(wrong[columns].itertuples(index=False, name=None))
+    severities = [one.severity for one in found.issues]
+    assert severities == sorted(severities)
+
+
+def test_issues_are_new_gone_or_still_there_where_both_runs_have_played(
+    quiet: matrix.Run, loud: matrix.Run
+) -> None:
+    found = matrix.aggregates(loud, by=["story"], since=quiet.path).since
+    assert found is not None
+    assert found.pairs_on == ("round", "scenario", "prompt", "narrator")
+    assert found.same_draws
+    assert found.places == 6  # of one prompt and one narrator: three rounds of two stories
+    changes = {one.kind: one for one in found.changes}
+    assert changes["contradiction"].standing == "new"
+    assert changes["contradiction"].example is not None
+    assert changes["contradiction"].example.levels["prompt"] == "structured"
+    assert changes["forced_segue"].standing == "gone"
+    again = matrix.aggregates(quiet, by=["story"], since=quiet.path).since
+    assert again is not None
+    assert {(one.new, one.gone) for one in again.changes} == {(0, 0)}
+    assert {one.standing for one in again.changes} == {"still there"}
+    assert again.places == len(quiet.sessions())
+
+
+def test_no_table_of_a_group_is_wider_than_the_terminal_and_none_is_left_out(
+    quiet: matrix.Run,
+) -> None:
+    found = matrix.aggregates(quiet, by=["archetype"])
+    (grouping,) = found.groupings
+    sections = [
+        one for one in aggregate_sections(found, 80, 5) if one.title.startswith("Every metric by")
+    ]
+    assert max(len(line) for one in sections for line in one.as_text(80).splitlines()) <= 80
+    headers = [header for one in sections for header in one.headers[1:]]
+    assert headers == [f"{level} ({size})" for level, size in grouping.sizes.items()]
+    data = aggregates_as_data(found)["by"]["archetype"]
+    assert {level: one["sessions"] for level, one in data.items()} == dict(grouping.sizes)
+
+
+def test_a_group_that_there_is_not_is_named_with_those_that_there_are(quiet: matrix.Run) -> None:
+    with pytest.raises(BadInput, match="found 'promt'; can be all, scenario, prompt, narrator"):
+        matrix.aggregates(quiet, by=["promt"])
+    with pytest.raises(BadInput, match="a whole number from 1"):
+        matrix.aggregates(quiet, top=0)
+
+
+def test_the_page_has_averages_ranks_and_issues(quiet: matrix.Run) -> None:
+    text = api.report(quiet)
+    wanted = [
+        "Averages and ranks",
+        "Configurations, the best mean score first",
+        "Issues by kind",
+        "Every metric by spokesperson_archetype",
+        "Worst sessions by score",
+    ]
+    for told in wanted:
+        assert told in text
+    anchors = {part.split('"')[0] for part in text.split('href="#')[1:]}
+    assert {one for one in anchors if f'id="{one}"' not in text} == set()
+
+
+def test_a_run_without_players_factors_or_issues_is_grouped_by_what_it_has(tmp_path: Path) -> None:
+    spec = {"name": "one", "kind": "counter", "scenarios": ["one"], "per_cell": 3,
+            "limits": {"cost_usd": 5}}  # fmt: skip
+    (tmp_path / "matrix.yaml").write_text(yaml.safe_dump(spec, sort_keys=False))
+    run = matrix.run(tmp_path / "matrix.yaml", results=tmp_path / "r", executor="in-process")
+    found = matrix.aggregates(run)
+    assert [one.name for one in found.groupings] == ["scenario"]
+    assert (found.ranking, found.issues) == ((), ())
+    told = "\n".join(one.as_text(80) for one in aggregate_sections(found, 80, 5))
+    assert "nothing that the kind looks for" in told
