@@ -173,6 +173,36 @@ def you_to_we(text: str) -> str:
     return _swapped(text, {**_YOU_TO_PLURAL, "you": "we"})
 
 
+_YOU_OBJECT_OR_END = re.compile(
+    r"\b(with|to|for|at|on|behind|around|before|after|near|between|of|beside|past|from|let|lets|"
+    r"tell|tells|told|show|shows|follow|follows|watch|watches|see|sees|give|gives|ask|asks|left|"
+    r"meets?|met|beneath|under|above|over|knows?|knew) you\b|\byou(?=[.,;:!?]|$)"
+)
+_YOU_TO_I = {
+    "your": "my",
+    "yours": "mine",
+    "yourself": "myself",
+    "you're": "I'm",
+    "you've": "I've",
+    "you'll": "I'll",
+    "you'd": "I'd",
+    "you": "I",
+}
+_YOU_BE = re.compile(r"\b([Yy]ou) (are|were)\b|\b([Aa]re|[Ww]ere) you\b")
+
+
+def you_to_i(text: str) -> str:
+    """What one was told alone, as they tell it: "Your name is on it" -> "My name is on it"."""
+
+    def be(match: re.Match[str]) -> str:
+        verb = {"are": "am", "were": "was"}[(match[2] or match[3]).lower()]
+        return f"I {verb}" if match[1] else f"{verb} I"
+
+    text = _YOU_BE.sub(be, text)
+    text = _YOU_OBJECT_OR_END.sub(lambda match: f"{match[1]} me" if match[1] else "me", text)
+    return _swapped(text, _YOU_TO_I)
+
+
 _PAST = words("lost took left came went saw heard felt got said told knew thought meant made found")
 
 

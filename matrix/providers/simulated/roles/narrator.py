@@ -11,6 +11,7 @@ from matrix.model.records import ChatMessage
 from matrix.providers.simulated.story import statements
 from matrix.providers.simulated.story.cues import Relay, read_relay
 from matrix.providers.simulated.story.narrating import Teller
+from matrix.providers.simulated.story.scene import chosen_in
 from matrix.providers.simulated.story.story import Story, story_of
 from matrix.providers.simulated.story.table import GUIDE_HEADING, THE_END, NarratorTable, read_table
 from matrix.providers.simulated.traits import Traits
@@ -33,6 +34,10 @@ Move = Literal[
 
 _FACT_SHARE = 0.12
 """Share of pulses that state a plain fact, which a later one may contradict."""
+
+
+_WITH_ASIDE = 4
+"""Messages of an output, what the group made of it, a word to one player and their answer."""
 
 
 class Dice(NamedTuple):
@@ -110,11 +115,20 @@ def narrate(
     relay = read_relay(table.relay)
     dice = rolled(rng)
     move = next_move(table, relay, story, dice, traits)
-    teller = Teller(story, table, relay, rng)
+    teller = Teller(story, table, relay, rng, _chosen(messages, table))
     if move == "loop":
         return move, table.last
     text = _told(move, teller, messages, dice, traits)
     return move, f"{_marker(move, teller)}\n{text}" if marked else text
+
+
+def _chosen(messages: Sequence[ChatMessage], table: NarratorTable) -> str:
+    """What the group chose; before a word to one player alone, if there was one in between."""
+    if table.request != "play":
+        return ""
+    if table.relay.startswith("[private]") and len(messages) > _WITH_ASIDE:
+        return chosen_in(messages[-4].content, messages[-3].content)
+    return chosen_in(table.last, table.relay)
 
 
 def _told(

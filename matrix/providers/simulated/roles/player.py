@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 from zlib import crc32
 
 from matrix.kinds.playtest.setup.prompts import MOOD_NOW
 from matrix.model.records import ChatMessage
-from matrix.providers.simulated.language.grammar import ended, first_person, sentences
+from matrix.providers.simulated.language.grammar import (
+    ended,
+    first_person,
+    sentences,
+    unended,
+    you_to_i,
+)
 from matrix.providers.simulated.language.phrasebook import manners, players, tangents
-from matrix.providers.simulated.language.phrasebook.bank import pick
+from matrix.providers.simulated.language.phrasebook.bank import filled, pick
 from matrix.providers.simulated.language.wordlists import words
 from matrix.providers.simulated.roles.opinions import opinions, recalled
 from matrix.providers.simulated.story.cues import is_off_story, speaks_as_host
@@ -47,6 +53,15 @@ _REMEMBERED = 610
 """Characters of an earlier narration that a player goes back to."""
 _COMMON_SHARE = {"follower": 0.2, "drifter": 0.35}
 """Share of plain play that comes from the lines anybody might say, not the archetype's own."""
+_FEWEST_RETOLD = 2
+_BY_ARCHETYPE = 3
+"""One player in so many introduces themselves by what all of their archetype have in common."""
+_SPREAD = 9973
+"""Spreads one draw over the ways in which things are done; prime."""
+_OWN_ANSWERS = 3
+"""Shares of an archetype's own answer, beside one for each that anybody might give."""
+_MOODY = 0.87
+"""From here up, the draw for colour gives what goes with a mood."""
 _RESTLESS_MOODS = {"distracted": 1.3, "restless": 1.2, "focused": 0.7, "quiet": 0.8}
 
 
@@ -126,7 +141,7 @@ def play(messages: Sequence[ChatMessage], rng: random.Random, traits: Traits) ->
     if "Answer for your character" in asked:
         return _about_character(sheet, narration, rng)
     if "whether you tell the others" in asked:
-        return _in_private(sheet, rng, traits)
+        return _in_private(sheet, narration, rng, traits)
     heard = request[: request.find("The narrator says:")]
     if now := _MOOD.search(asked):
         sheet = sheet._replace(mood=now[1])
@@ -143,20 +158,26 @@ def _introduction(sheet: Sheet, rng: random.Random) -> str:
 
 def _about_character(sheet: Sheet, question: str, rng: random.Random) -> str:
     """An answer to what was asked, or else what there is to know about this person."""
-    answers = next(
-        (found for cue, found in manners.ABOUT_ME.items() if cue in question),
-        manners.ABOUT_ME["get wrong"],
-    )
-    said = answers[sheet.voice]
+    asked = next((cue for cue in manners.ABOUT_ME if cue in question), "get wrong")
+    anybody = manners.ABOUT_ME_TOO[asked]
+    own = sheet.key % (len(anybody) + _OWN_ANSWERS)
+    said = anybody[own] if own < len(anybody) else manners.ABOUT_ME[asked][sheet.voice]
+    if nudge := _NUDGE.search(sheet.past):
+        said += " " + manners.COMES_OF[sheet.key // 16 % len(manners.COMES_OF)].replace(
+            "{nudge}", nudge[1]
+        )
     tail = pick(rng, manners.TAILS.get(sheet.mood, ("",)))
     return f"{said} {tail}" if tail and rng.random() < 0.1 else said
 
 
+_NUDGE = re.compile(r", who is ([^,.]{3,60}),")
 _VERBS = re.compile(r"(^|, |\band |\bthen )([a-z]+s)\b(?= |,|\.)")
 
 
 def _about_me(sheet: Sheet) -> str:
-    """The first sentence of the backstory in the first person, where it opens with the name."""
+    """Something out of the backstory in the first person: what is their own, or how it opens."""
+    if sheet.key % _BY_ARCHETYPE and (nudge := _NUDGE.search(sheet.past)):
+        return f"I'm {nudge[1]}."
     first = sentences(sheet.past)[0] if sheet.past else ""
     match = re.match(rf"{re.escape(sheet.name)} ([a-z]+)\b", first)
     if match is None or len(first) > 160:
@@ -172,24 +193,45 @@ def _about_me(sheet: Sheet) -> str:
 
 
 _RETOLD = words(
-    "is has works plays reads likes watches remembers gets knows goes comes takes spends "
-    "keeps enjoys runs sells wants asks notices looks makes tries thinks"
+    "is has does works plays reads likes watches remembers gets knows goes comes takes spends "
+    "keeps enjoys runs wants asks notices looks makes tries thinks"
 )
 
 
-def _in_private(sheet: Sheet, rng: random.Random, traits: Traits) -> str:
+_HUSHED = re.compile(
+    r"(?:, and|,|:|;)? ?[^,:;]*"
+    r"\b(?:say|tell|show|share|mention|let|keep|said nothing)\b[^,:;]*$"
+)
+
+
+def _in_private(sheet: Sheet, told: str, rng: random.Random, traits: Traits) -> str:
     tells = rng.random() < traits.shares_secret
     felt = pick(rng, manners.PRIVATE_REACTION[sheet.voice])
-    return f"{felt} {pick(rng, manners.TELLS if tells else manners.KEEPS)}"
+    if not tells:
+        return f"{felt} {pick(rng, manners.KEEPS)}"
+    after = pick(rng, manners.TELLS).replace("{secret}", _retold(told))
+    return f"{felt} {ended(after)}"
+
+
+def _retold(told: str) -> str:
+    """What one was told alone, in their own words: no question, and nothing about silence."""
+    kept = []
+    for line in sentences(" ".join(told.split())):
+        if line.endswith("?"):
+            continue
+        rest = _HUSHED.sub("", unended(line))
+        if len(rest.split()) > _FEWEST_RETOLD:
+            kept.append(ended(you_to_i(rest)))
+    return " ".join(kept).replace('"', "'")
 
 
 def _reaction(sheet: Sheet, narration: str, heard: str, rng: random.Random, traits: Traits) -> str:
     scene = scene_of(narration)
     quirk, leaves, joins, votes, flavour = (rng.random() for _ in range(5))
     if joins < traits.tangent_contagion and _indulged(narration):
-        return tangents.CONTAGION.draw(rng, {}, heard)
+        return _with(tangents.CONTAGION.draw(rng, {}, heard), manners.AFTER_TALK, flavour)
     if leaves < 0.4 and _was_heard(narration, heard):
-        return pick(rng, manners.HEARD_BEFORE)
+        return pick(rng, manners.HEARD_BEFORE[sheet.voice])
     slots = _slots(scene, heard, rng, sheet.name)
     said = ""
     if quirk < sheet.quirk * traits.player_quirk * _RESTLESS_MOODS.get(sheet.mood, 1.0):
@@ -198,8 +240,9 @@ def _reaction(sheet: Sheet, narration: str, heard: str, rng: random.Random, trai
             bank = tangents.TANGENT.get(sheet.voice, tangents.TANGENT["other"])
         else:
             bank = players.QUIRK[sheet.voice]
-        said = bank.draw(rng, slots, heard)
-    return said or _ordinary(sheet, scene, slots, heard, votes, flavour, rng)
+        if said := bank.draw(rng, slots, heard):
+            return _with_more(said, slots, flavour)
+    return _ordinary(sheet, scene, slots, heard, votes, flavour, rng)
 
 
 def _slots(scene: Scene, heard: str, rng: random.Random, name: str) -> dict[str, str]:
@@ -207,7 +250,8 @@ def _slots(scene: Scene, heard: str, rng: random.Random, name: str) -> dict[str,
     if not (scene.people or scene.things):
         start = heard.rfind("Narrator: ")
         if start >= 0:
-            scene = scene_of(heard[start + 10 : start + _REMEMBERED])
+            told = heard[start + 10 : start + _REMEMBERED]
+            scene = scene_of(told[: told.rfind(" ")] if len(told) + 10 == _REMEMBERED else told)
     return scene.slots(rng, name, heard)
 
 
@@ -240,11 +284,40 @@ def _ordinary(
     else:
         common = rng.random() < _COMMON_SHARE.get(sheet.voice, 0.5)
         bank = players.COMMON if common else players.ORDINARY[sheet.voice]
-        said = bank.draw(rng, slots, heard)
+        drawn = bank.draw(rng, slots, heard)
+        said = _in_some_way(drawn, flavour)
+        if said == drawn and 0.03 <= flavour <= _MOODY:
+            said = _with_more(said, slots, flavour)
     if flavour < 0.03 and sheet.part:
         role = re.split(r"[,;]| who | which | that | and | with | on ", sheet.part, maxsplit=1)[0]
         return f"{said} That's the {role.split(' ', 1)[1]} in me."
-    if flavour > 0.87:
+    if flavour > _MOODY:
         tail = pick(rng, manners.TAILS.get(sheet.mood, ("",)))
         return f"{said} {tail}" if tail and tail not in heard else said
     return said
+
+
+_PLAIN_ACT = re.compile(r"I [a-z][^.,;:?!]{8,60}\.")
+
+
+def _in_some_way(said: str, flavour: float) -> str:
+    """An act of a few words with how it is done, mostly, so that few lines are said twice."""
+    ways = manners.IN_WHAT_WAY
+    chosen = int(flavour * _SPREAD) % (len(ways) + len(ways) // 2)
+    if chosen >= len(ways) or not (match := _PLAIN_ACT.match(said)):
+        return said
+    return f"{match[0][:-1]}, {ways[chosen]}.{said[match.end() :]}"
+
+
+def _with_more(said: str, slots: Mapping[str, str], flavour: float) -> str:
+    """A line that names nothing around it, with something that does."""
+    if any(slot in said for slot in slots.values()):
+        return said
+    if is_off_story(said):
+        return _with(said, manners.AFTER_TALK, flavour)
+    lines = manners.ALONG_WITH_IT.fitting(frozenset(slots))
+    return _with(said, [filled(line, slots) for line in lines], flavour)
+
+
+def _with(said: str, others: Sequence[str], flavour: float) -> str:
+    return f"{said} {others[int(flavour * _SPREAD) % len(others)]}"

@@ -31,14 +31,32 @@ _VOTE = re.compile(
 )
 _ACT = re.compile(r"^I(?:'m|'ll|'ve|'d)? ")
 _TALKED = re.compile(
-    r"\b(?:you|your|say|vote|mean|think|fine|suppose|wonder|bet|used|like|grinning|can't|see|remember|want|sooner)\b|\?"
+    r"\b(?:you|your|say|vote|mean|think|fine|suppose|wonder|bet|used|like|grinning|can't|see|remember|want|sooner|suggest)\b|\?"
 )
 _LEANS_BACK = re.compile(r"\b(?:them|it|there|anyway|both|either|neither|that)\b")
 _TANGENTIAL = frozenset(("joker", "wildcard", "drifter"))
 _TERSE = frozenset(("follower", "drifter"))
 _SPOKEN_ACT_WORDS = 20
 _COLOURED = 0.2
-_OWN_BODY = ("I stand between", "I put myself", "I stay with", "I sit", "I'd ", "I'm ", "I'll ")
+_INTERJECTED = 2
+"""Words of a sentence, such as "All right.", after which what is done may still come."""
+_ONE_OF_EACH = re.compile(
+    r"\b(?:my (?:hat|scarf|thumb|back|mouth|own|coat)|on one knee|the others|three steps"
+    r"|the person|whoever|we|us|our)\b"
+)
+"""What several cannot do at the same time, or to themselves."""
+_OWN_BODY = (
+    "I stand between",
+    "I put myself",
+    "I stay with",
+    "I sit",
+    "I take the lead",
+    "I yawn",
+    "I nudge",
+    "I'd ",
+    "I'm ",
+    "I'll ",
+)
 
 
 class FriendSaid(NamedTuple):
@@ -61,13 +79,15 @@ def _taken_apart(name: str, text: str) -> FriendSaid:
     if vote and " " in vote[1].strip():
         return FriendSaid(name, vote[1].strip(), "", "", "")
     question = next((line for line in lines if line.endswith("?") and len(line) > 12), "")
-    act = next((line for at, line in enumerate(lines) if _is_act(line, at)), "")
+    act = next((line for at, line in enumerate(lines) if _is_act(line, lines[:at])), "")
     return FriendSaid(name, "", act, question, "")
 
 
-def _is_act(line: str, at: int) -> bool:
-    """Whether a sentence (the one at ``at``) is something done that makes sense retold alone."""
-    if not _ACT.match(line) or _TALKED.search(line) or (at and _LEANS_BACK.search(line)):
+def _is_act(line: str, before: Sequence[str]) -> bool:
+    """Whether a sentence is something done that makes sense retold alone, and comes first."""
+    if not _ACT.match(line) or _TALKED.search(line):
+        return False
+    if before and (_LEANS_BACK.search(line) or len(before[-1].split()) > _INTERJECTED):
         return False
     return 3 < len(line.split()) <= _SPOKEN_ACT_WORDS
 
@@ -137,7 +157,11 @@ def _decision(
             slots = {"name": against[0].name, "option": against[0].vote}
             parts.append(relays.DISSENT.draw(rng, slots))
         return parts, None
-    acting = [one for one in said if one.act and not one.act.startswith(_OWN_BODY)]
+    acting = [
+        one
+        for one in said
+        if one.act and not one.act.startswith(_OWN_BODY) and not _ONE_OF_EACH.search(one.act)
+    ]
     if acting and rng.random() < 0.8:
         one = acting[int(rng.random() * len(acting))]
         slots = {"act": i_to_we(one.act)}

@@ -28,15 +28,22 @@ _OPENING_WORDS = 62
 class Teller:
     """Words one output. Lines are dealt by position, so that a session hears few twice.
 
+    ``chosen`` is what the group chose of what it was offered, as "You ...", if it did.
     After an output, ``told_beat`` is the number (from 1) of the beat it told, ``target`` the
     player it spoke to alone, and ``ended`` whether it closed the story.
     """
 
     def __init__(
-        self, story: Story, table: NarratorTable, relay: Relay, rng: random.Random
+        self,
+        story: Story,
+        table: NarratorTable,
+        relay: Relay,
+        rng: random.Random,
+        chosen: str = "",
     ) -> None:
         self.story, self._table, self._relay, self.rng = story, table, relay, rng
         self.turn = table.group.key + table.outputs
+        self._chosen = chosen
         self._here: Beat | None = story.beats[table.told] if table.told >= 0 else None
         self._fills = self._slots(self._here)
         self.told_beat = 0
@@ -104,7 +111,9 @@ class Teller:
             return narration.BEGINNINGS.draw(self.rng, fills)
         if self._table.relay.startswith("[private]"):
             bank = narration.SHARED_NODS if relay.shared else narration.SECRET_NODS
-            return bank.deal(self.turn, fills)
+            return f"{self._choice_taken()} {bank.deal(self.turn, fills)}".strip()
+        if self._chosen:
+            return " ".join(part for part in (self._choice_taken(), self._asked_too()) if part)
         if relay.question and (passing := self._in_passing()):
             return passing
         if draw >= chance:
@@ -113,6 +122,16 @@ class Teller:
         if part and draw < 0.12 * chance:
             return narration.CHARACTER_NODS.deal(self.turn, {**fills, "part": part})
         return self._taken_up()
+
+    def _choice_taken(self) -> str:
+        """What the group chose, of what it was offered; empty if it chose nothing."""
+        if not self._chosen:
+            return ""
+        slots = {"clause": self._chosen, "clause_low": uncapitalised(self._chosen)}
+        return narration.GROUP_NODS.deal(self.turn, slots)
+
+    def _asked_too(self) -> str:
+        return self._in_passing() if self._relay.question else ""
 
     def _taken_up(self) -> str:
         relay, fills = self._relay, self._fills
@@ -217,6 +236,7 @@ class Teller:
     def clarification(self) -> str:
         """An answer, and nothing else."""
         answer = answer_to(self._relay.question, self.story, self._fills, self.turn)
+        answer = f"{self._choice_taken()} {answer}".strip()
         return f"{answer} {asides.ANSWER_TAILS.deal(self.turn // 2, self._fills)}"
 
     def private(self, messages: Sequence[ChatMessage]) -> str:
@@ -234,10 +254,10 @@ class Teller:
     def ending(self, lead: str) -> str:
         """The guide's ending and the closing line."""
         self.ended = True
-        lead = lead or asides.ENDINGS.draw(self.rng, self._fills)
+        lead = lead or f"{self._choice_taken()} {asides.ENDINGS.draw(self.rng, self._fills)}"
         ending = " ".join(self.story.ending) or asides.PLAIN_ENDING
         farewell = asides.FAREWELLS.draw(self.rng, self._fills)
-        return "\n\n".join(part for part in (f"{lead} {ending}", farewell, THE_END) if part)
+        return "\n\n".join(part for part in (f"{lead} {ending}".strip(), farewell, THE_END) if part)
 
     def simple(self, move: str) -> str:
         """The outputs that need nothing but the state of the table."""
@@ -255,7 +275,8 @@ class Teller:
         return self._linger()
 
     def _linger(self) -> str:
-        slots = {"clause": self._relay.clause} if self._relay.clause else {}
+        clause = self._chosen or self._relay.clause
+        slots = {"clause": clause} if clause else {}
         bank = asides.LINGERS if slots else asides.LINGERS_PLAIN
         return (
             f"{bank.deal(self.turn, slots)} {asides.LINGER_TAILS.deal(self.turn // 2, self._fills)}"
@@ -269,7 +290,8 @@ class Teller:
             for link, beat in zip(links, told, strict=True)
         ]
         head = asides.RECAP_HEADS[self.turn % len(asides.RECAP_HEADS)]
-        return " ".join((head, *lines, asides.RECAP_TAILS.deal(self.turn, self._fills)))
+        tail = asides.RECAP_TAILS.deal(self.turn, self._fills)
+        return " ".join(part for part in (head, *lines, self._choice_taken(), tail) if part)
 
 
 def _counted(number: str) -> dict[str, str]:

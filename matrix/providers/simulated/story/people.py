@@ -56,7 +56,8 @@ def addressed(text: str) -> str:
 
     def subject(match: re.Match[str]) -> str:
         verb = match[1]
-        you = "You" if match.start() == 0 else "you"
+        opens = match.start() == 0 or text[match.start() - 2 : match.start()] in (". ", "? ", "! ")
+        you = "You" if opens else "you"
         if verb.endswith("s") and not verb.endswith("ss"):
             verb = _AUXILIARIES.get(verb) or first_person(verb)
         return f"{you} {verb}"
@@ -86,7 +87,7 @@ def _inside(name: str, prose: str) -> str:
 
 def _stem(name: str) -> str:
     """A name without its article, by which a text is found to mention it."""
-    return re.sub(r"^(?:The|A|An) ", "", plain(name).split(" (", 1)[0])
+    return re.sub(r"^(?:The|A|An|the|a|an) ", "", plain(name).split(" (", 1)[0])
 
 
 def _lowered(look: str, prose: str) -> str:
@@ -157,7 +158,9 @@ def _described(detail: str, prose: str) -> tuple[str, str, str]:
     for part in re.split(r"[;.]\s*", plain(detail)):
         low = _lowered(unended(part.strip()), prose) if part else ""
         if match := _WANT.match(low):
-            wants = re.split(r", (?:which|and)|\band (?:dreads|does|fears)\b", match[1])[0].strip()
+            wants = re.split(r", (?:which|and)|\band (?:dreads|does|fears|is)\b", match[1])[
+                0
+            ].strip()
         elif _VERB_FIRST.match(low):
             manner = manner or re.sub(r"^(?:he|she|they) ", "", low)
         else:

@@ -7,11 +7,11 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from matrix.providers.simulated.language.grammar import you_to_we
+from matrix.providers.simulated.language.grammar import we_to_you, you_to_we
 from matrix.providers.simulated.language.wordlists import (
-    NO_THING,
     OPENERS,
     PLACE_WORDS,
+    THINGS,
     TITLES,
     words,
 )
@@ -22,14 +22,16 @@ _INTO = words(
 )
 _ARTICLES = frozenset(("the", "a", "an", "his", "her", "their", "your", "its"))
 _PROPER = re.compile(
-    r"(?:\b([a-z]+|The|An?) )?((?:[A-Z][a-z'\u2019-]+)(?: (?:of (?:the )?)?[A-Z][a-z'\u2019-]+)*)"
+    r"(?:\b([a-z]+|The|An?) )?((?:[A-Z][a-z'\u2019]+(?:-[A-Z]?[a-z]+)*)"
+    r"(?: (?:of (?:the )?)?[A-Z][a-z'\u2019]+(?:-[A-Z]?[a-z]+)*)*)"
 )
 _NOUN = re.compile(
-    r"\b(?:the|a|an) (?:([a-z-]+) )?([a-z-]+)(?=[,.;:!?]| (?:of|in|on|at|by|under|above|behind|"
-    r"beside|with|from|that|which|is|was|hangs|stands|lies|has)\b)"
+    r"\b(?:[Tt]he|[Aa]n?|[Hh]is|[Hh]er|[Ii]ts|[Tt]heir) (?:([a-z-]+) )?([a-z-]+)"
+    r"(?=[,.;:!?]| (?:of|in|on|at|by|under|above|behind|beside|with|from|that|which|is|was|and|to"
+    r"|has|hangs|stands|stood|lies|lay|sits|goes|comes|runs|turns|opens|swings|rings|moves)\b)"
 )
 _ADJECTIVE = re.compile(
-    r"(?:ed|en|[^a]y|ful|ous|ish)$|^(?:old|small|big|red|black|white|grey|green|dark|"
+    r"^(?!only$|[^y]*ready$).*(?:ed|en|[^a]y|ful|ous|ish)$|^(?:old|small|big|red|black|white|grey|green|dark|"
     r"cold|warm|wet|dry|last|broken|little|long|steel|brass|iron)$"
 )
 _ACTS = re.compile(
@@ -42,8 +44,7 @@ _EITHER = re.compile(r",? or do you |, or | or (?=[a-z]+ )|, ")
 _NUMBERS = frozenset(
     ("One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
 )
-_NO_THING_ENDS = ("ly", "ing", "ed", "ness", "ity", "ance", "ence")
-_SENTENCE_ENDS = ("", ".", "?", "!", ":", "\n", '"')
+_SENTENCE_ENDS = (".", "?", "!", ":", "\n", '"')
 _MOST = 8
 
 
@@ -76,10 +77,10 @@ def scene_of(narration: str) -> Scene:
     people, things, places = _proper(told)
     for match in _NOUN.finditer(told):
         adjective, noun = match[1] or "", match[2]
-        if noun in NO_THING or len(noun) < 3 or noun.endswith(_NO_THING_ENDS):
+        if noun not in THINGS:
+            adjective, noun = "", adjective  # "a lamp stood by"
+        if noun not in THINGS:
             continue
-        if noun.endswith("s") and not noun.endswith("ss"):
-            continue  # what players say of a thing is said in the singular
         if adjective and not _ADJECTIVE.search(adjective):
             adjective = ""
         things.setdefault(f"the {adjective} {noun}" if adjective else f"the {noun}")
@@ -99,9 +100,10 @@ def _proper(told: str) -> tuple[dict[str, None], dict[str, None], dict[str, None
             if not rest or rest.startswith("of "):
                 continue
             before, name = lead, rest
-        elif not (before or rest) and told[match.start() - 2 : match.start() - 1] in _SENTENCE_ENDS:
+        elif not (before or rest) and _opens_sentence(told, match.start()):
             continue  # a lone word that opens a sentence need not be a name
-        parts = _up_to_place(name.removesuffix("'s").removesuffix("\u2019s").split())
+        whole = name.removesuffix("'s").removesuffix("\u2019s").split()
+        parts = _up_to_place(whole, after_article=before.lower() in _ARTICLES)
         kind = _kind(parts, before, acts=_ACTS.match(told, match.end()) is not None)
         if kind is None:
             unsure.add(" ".join(parts))
@@ -113,10 +115,16 @@ def _proper(told: str) -> tuple[dict[str, None], dict[str, None], dict[str, None
     return found[0], found[1], found[2]
 
 
+def _opens_sentence(told: str, at: int) -> bool:
+    return at < 2 or told[at - 2] in _SENTENCE_ENDS
+
+
 def _kind(parts: list[str], before: str, *, acts: bool) -> int | None:
     """0 for a person, 1 for a thing, 2 for a place, ``None`` if it could be anything."""
     if parts[0] in TITLES:
         return 0 if len(parts) > 1 or before.lower() in _ARTICLES else None
+    if any(part.endswith(("'s", "\u2019s")) for part in parts[:-1]):
+        return 1
     if parts[-1] in PLACE_WORDS or (parts[0] in PLACE_WORDS and parts[-1] in _NUMBERS):
         return 2
     if before.lower() in _ARTICLES:
@@ -126,10 +134,11 @@ def _kind(parts: list[str], before: str, *, acts: bool) -> int | None:
     return None
 
 
-def _up_to_place(words: list[str]) -> list[str]:
+def _up_to_place(words: list[str], *, after_article: bool) -> list[str]:
     """Only the place of a place and a person that are neighbours, as in "the Cider Press Hask"."""
-    for index in range(1, len(words) - 1):
-        if words[index] in PLACE_WORDS and words[-1] not in PLACE_WORDS:
+    last_is_place = words[-1] in PLACE_WORDS or words[-1] in _NUMBERS
+    for index in range(0 if after_article else 1, len(words) - 1):
+        if words[index] in PLACE_WORDS and words[index + 1] != "of" and not last_is_place:
             return words[: index + 1]
     return words
 
@@ -143,3 +152,9 @@ def _options(narration: str) -> tuple[str, ...]:
     if len(parts) < 2 or any(not part or len(part) > 80 for part in parts):
         return ()
     return tuple(you_to_we(part) for part in parts)
+
+
+def chosen_in(narration: str, relay: str) -> str:
+    """Which of the choices at the end of ``narration`` a group takes, as "You ...", or ``""``."""
+    found = [(at, one) for one in _options(narration) if (at := relay.find(f"e {one}")) >= 0]
+    return "You " + we_to_you(min(found)[1]) if found else ""

@@ -1,7 +1,8 @@
 """What a simulated narrator makes of a story guide: beats to tell and things to tell them with.
 
 A guide is read once and kept (:func:`story_of`). Guides with lists give one beat per pulse; a
-guide of plain prose is cut into beats of a paragraph or a few sentences each.
+guide of plain prose is cut into beats of a paragraph or a few sentences each. Guides in tags or in
+lists of lists are put under headings first (:mod:`.habits`).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from matrix.providers.simulated.language.grammar import (
     sentences,
 )
 from matrix.providers.simulated.language.phrasebook.narration import GENERIC_BEATS
+from matrix.providers.simulated.story.habits import told_after, under_headings
 from matrix.providers.simulated.story.people import (
     Person,
     Thing,
@@ -104,10 +106,17 @@ def _choice(text: str) -> str:
 
 def _prose_beats(markdown: str) -> list[GuideItem]:
     """Beats of a guide without a list of pulses: its paragraphs, or groups of sentences."""
-    blocks = [
-        " ".join(line.strip(" -*+>") for line in block.splitlines() if not line.startswith("#"))
-        for block in re.split(r"\n\s*\n", markdown)
-    ]
+    blocks, told = [], True
+    for block in re.split(r"\n\s*\n", markdown):
+        kept = []
+        for line in block.splitlines():
+            if line.startswith("#"):
+                told = told_after(line.strip("#* "))
+            elif told:
+                kept.append(line.strip(" -*+>"))
+        blocks.append(" ".join(kept))
+    if not any(blocks):
+        blocks = [line for line in markdown.splitlines() if not line.startswith("#")]
     paragraphs = [block.strip() for block in blocks if block.strip()]
     lines = [line for paragraph in paragraphs for line in sentences(plain(paragraph))]
     if _FEWEST_BEATS <= len(paragraphs) <= _MOST_BEATS:
@@ -173,6 +182,7 @@ def _beats(
 @lru_cache(maxsize=128)
 def story_of(markdown: str) -> Story:
     """Read a guide for telling. Never fails; an empty guide gives a short generic story."""
+    markdown = under_headings(markdown)
     guide: Guide = parse_guide(markdown)
     prose = plain(markdown)
     places, devices = things_of(guide.places, prose), things_of(guide.devices, prose)

@@ -148,7 +148,7 @@ PRIVATE_PLAIN: Final = Bank(
 PRIVATE_TAILS: Final = Bank(
     "Do you tell the others?",
     "What do you do with it?",
-    "The others are already moving. Do you say anything?",
+    "Do you say anything, before the others move on?",
     "How does it take you?",
 )
 

@@ -63,7 +63,7 @@ TAILS: Final[dict[str, tuple[str, ...]]] = {
     "cheerful": ("This is great, by the way.", "I'm grinning, for the record.", "I like it here."),
     "tired": ("Slowly, though.", "I could do with a chair.", ""),
     "focused": ("I don't say anything else.", "Eyes open.", ""),
-    "restless": ("Can we keep moving?", "I can't stand still.", "Come on."),
+    "restless": ("I'd like to keep moving.", "I can't stand still.", "Come on."),
     "curious": ("I want to know how this fits.", "There's something in that.", ""),
     "quiet": ("", "", ""),
     "talkative": (
@@ -71,7 +71,7 @@ TAILS: Final[dict[str, tuple[str, ...]]] = {
         "I've got three theories already, and two of them are good.",
         "I talk the whole time, because silence makes it worse.",
     ),
-    "distracted": ("Sorry, where was I?", "Hm.", ""),
+    "distracted": ("Sorry, I was elsewhere.", "Hm.", ""),
     "generous": (
         "The others can have the first look.",
         "After you, if you like.",
@@ -226,9 +226,9 @@ PRIVATE_REACTION: Final[dict[str, tuple[str, ...]]] = {
 }
 
 TELLS: Final = (
-    "I tell the others straight away.",
-    "I tell the others, as plainly as I can.",
-    "I wait for a quiet moment and then I tell the others.",
+    "I tell the others straight away. {secret}",
+    "I tell the others, as plainly as I can. {secret}",
+    "I wait for a quiet moment and then I tell the others. {secret}",
 )
 KEEPS: Final = (
     "I keep it to myself for now.",
@@ -236,9 +236,185 @@ KEEPS: Final = (
     "I say nothing about it to anybody.",
 )
 
-HEARD_BEFORE: Final = (
-    "Hang on, you already said that. Did I miss something?",
-    "Wait, didn't that just happen?",
-    "I'm lost. We've had this bit, haven't we?",
+HEARD_BEFORE: Final[dict[str, tuple[str, ...]]] = {
+    "joker": (
+        "Hang on, you already said that. I laughed the first time.",
+        "Did somebody press the button twice? We've had this bit.",
+        "Wait, didn't that just happen? I'd have dressed for it.",
+    ),
+    "engaged": (
+        "Wait, didn't that just happen?",
+        "Hang on, you already said that. Are we there a second time?",
+        "We were here a minute ago, weren't we? I look for what has changed.",
+    ),
+    "questioner": (
+        "Hang on, you already said that. Did I miss something?",
+        "Is that the same as before, word for word, or did I mishear?",
+        "You already said that. Which of the two times counts?",
+    ),
+    "wildcard": (
+        "We've had this bit, haven't we? I do something else this time.",
+        "You already said that. Can I do the opposite of what I did?",
+        "Wait, didn't that just happen? I shout it along with you.",
+    ),
+    "follower": (
+        "Sorry, didn't you already say that?",
+        "I think we've had this bit. I do what I did before.",
+        "Haven't we just done that? I don't mind doing it again.",
+    ),
+    "curious": (
+        "Wait, you already said that. Does time go round in circles here?",
+        "We've had this bit, haven't we? I want to know why it's back.",
+        "Didn't that just happen? I look for whatever repeats it.",
+    ),
+    "optimizer": (
+        "You already said that. I'd rather we took it as done and went on.",
+        "We've had this bit. Shall we save the time?",
+        "Wait, didn't that just happen? Then we know how it goes.",
+    ),
+    "invested": (
+        "Hang on, you already said that. Are you all right?",
+        "Didn't that just happen? It was hard enough the first time.",
+        "We've had this bit, haven't we? I stay where I was.",
+    ),
+    "drifter": (
+        "I'm lost. We've had this bit, haven't we?",
+        "Did I doze off, or did you already say that?",
+        "That sounds familiar. Didn't that just happen?",
+    ),
+    "experienced": (
+        "Oh no, a time loop. You already said that.",
+        "We've had this bit. In my experience that means we missed something.",
+        "Wait, didn't that just happen? I mark the wall, to be sure.",
+    ),
+}
+"""What a player says when the narrator repeats itself word for word, by archetype."""
+
+IN_WHAT_WAY: Final = (
+    "without a word",
+    "as quietly as possible",
+    "while there is still time",
+    "taking it slowly",
+    "not quite sure why",
+    "a step behind the others",
+    "more carefully than it needs",
+    "trusting nobody yet",
+    "while the others talk",
+    "half expecting an answer",
+    "as if by habit",
+    "because somebody has to",
+    "before anybody can object",
+    "with half an ear on the others",
+    "one thing at a time",
+    "with all due care",
+    "for want of a better idea",
+    "against all advice",
+    "for good luck",
+    "as calmly as anybody could",
+    "in no hurry at all",
+    "out of plain stubbornness",
+    "the way it should be done",
+    "for all the good it does",
 )
-"""What a player says when the narrator repeats itself word for word."""
+"""How something is done, whoever does it: goes behind the sentence that says so."""
+
+ALONG_WITH_IT: Final = Bank(
+    "I look at {thing} while I say it.",
+    "I keep {person} in the corner of my eye.",
+    "I say it so that {person} can hear.",
+    "I don't take my eyes off {thing}.",
+    "Then I look at {person}.",
+    "I stay close to {thing} meanwhile.",
+    "{person} can think of it what they like.",
+    "I nod towards {thing}.",
+    "Something about {thing} bothers me.",
+    "Something about {person} bothers me.",
+    "I make sure {person} sees it.",
+    "I don't go any nearer to {thing} than that.",
+    "I keep {thing} between us and whatever comes.",
+    "I leave {person} to the others.",
+    "I won't forget {thing}.",
+    "I have a good feeling about {person}.",
+    "I have a bad feeling about {thing}.",
+    "It's very still in {place}.",
+    "I don't want to stay in {place} for long.",
+    "I try to picture {place} by daylight.",
+    "I stay near the way in.",
+    "I hope that's all right with everybody.",
+    "I can't explain why.",
+    "It's what I'm good at.",
+    "I've done stranger things.",
+    "One of us has to.",
+    "I try not to think about home.",
+    "I keep my coat buttoned.",
+    "I hum under my breath.",
+    "I can feel my own pulse.",
+)
+"""What goes with a line that says nothing of where they are, so that few are said twice."""
+
+AFTER_TALK: Final = (
+    "Sorry. Go on.",
+    "Just me?",
+    "I'll be quiet now.",
+    "Nobody? Fine.",
+    "I only mention it.",
+    "It's been on my mind all evening.",
+    "You don't have to answer that.",
+    "I'd like it noted, that's all.",
+    "Ignore me.",
+    "I had to say it.",
+    "My sister says the same.",
+    "There, I've said it.",
+    "We can talk about it later.",
+    "I feel better already.",
+    "Somebody write that down.",
+    "As you were.",
+)
+"""What goes with talk that leaves the story."""
+
+ABOUT_ME_TOO: Final[dict[str, tuple[str, ...]]] = {
+    "frightens": (
+        "Towards it, if somebody is looking. Away, if nobody is.",
+        "I stand still until it gets bored. My uncle taught me that, and he was a coward.",
+        "Away, and I make sure that I'm not the last.",
+        "Sideways. Nobody taught me, it was just the only way left.",
+        "Towards it. I would sooner know than lie awake.",
+    ),
+    "pockets": (
+        "A button that belongs to a coat I no longer have. That one stays.",
+        "Three coins, a stub of pencil and a letter. You can have the coins.",
+        "A small knife of my father's. You may borrow it and give it back.",
+        "Sweets, mostly. I'd part with anything but the last one.",
+        "A list of names. Mine is crossed out, and I'm keeping it.",
+    ),
+    "leave behind": (
+        "A dog with my neighbour. She thinks I'm at the dentist.",
+        "An unfinished game of chess. My brother thinks that I'm thinking.",
+        "A light left on, so that it looks as if I were at home.",
+        "A job, as of yesterday. Nobody there has noticed yet.",
+        "Somebody asleep. I'd like to be back before that changes.",
+    ),
+    "get wrong": (
+        "They think I'm calm. I'm only slow to show it.",
+        "My age, mostly, and after that my intentions.",
+        "They think I'm shy. I'm counting.",
+        "They believe I'm lucky. It's a great deal of work.",
+        "That I mind. I hardly ever mind.",
+    ),
+    "promise": (
+        "Ten years ago, to my mother. I'd tell her now, if I could.",
+        "At New Year, like everybody. It lasted until the second.",
+        "I told a child I'd be quick. I wasn't. No, it wasn't worth it.",
+        "I break small ones all the time, so that I can keep the big one.",
+        "Last week. It was worth it, and I'd rather not say why.",
+    ),
+}
+"""What anybody might answer instead, by the same words."""
+
+COMES_OF: Final = (
+    "That comes of being {nudge}.",
+    "You can blame it on my being {nudge}.",
+    "It's what you get for being {nudge}.",
+    "Being {nudge} has a lot to do with it.",
+)
+"""What an answer has to do with what else is known of somebody."""

@@ -67,7 +67,7 @@ NAMED_NODS: Final = Bank(
     "{did}; it is the right instinct, or at least a brave one.",
     "{did}. You all feel better for it, briefly.",
     "{did}, and that settles the matter.",
-    "{did}, and is glad of the company.",
+    "{did}. The rest of you are glad of it.",
 )
 TAKEN_UP: Final = Bank(
     "{name} has a point, and all of you know it.",

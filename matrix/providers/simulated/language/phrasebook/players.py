@@ -104,7 +104,7 @@ ORDINARY: Final[dict[str, Bank]] = {
     ),
     "optimizer": Bank(
         "I suggest we deal with {thing} first, while we still have the time.",
-        "I keep to the side of the group that has a way out.",
+        "I keep to whichever side has a way out.",
         "I ask {person} what they want, because everybody here wants something.",
         "I look for a second way round {thing} before we commit.",
         "I take stock of what we're carrying, and then I follow.",
