@@ -90,6 +90,7 @@ _WAS_RIGHT: Final = re.compile(
 )
 _LATER_VERB: Final = re.compile(
     r"\bthey [^.!?,]*, and (?:is|was|has)\b|\bI [a-z]+ [^.!?,]* and (?:is|has|does|likes|keeps)\b"
+    r"|(?<!if )\b(?:it|he|she) were\b"
 )
 _OF_MANY: Final = re.compile(r"\b[Ww]e [^.!?]*\bour (?:thumb|hat|scarf|mouth|knee|coat|head)\b")
 _WORD: Final = re.compile(r"[a-z]{4,}")
@@ -154,10 +155,10 @@ def _noun_in(after: str) -> bool:
     known, names = lists(), _words_of_names()
     for word in after.split()[:_LONGEST]:
         low = word.lower().removesuffix("'s")
-        if low in _NO_MORE:
-            return False
         if low in known.nouns or (word[0].isupper() and low in names):
             return True
+        if low in _NO_MORE:
+            return False
     return False
 
 

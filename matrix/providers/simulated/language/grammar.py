@@ -270,10 +270,13 @@ _I_TO_WE = {
 }
 
 
+_NOT_I_WERE = re.compile(r"\b(it|he|she|that|this|who|there) were\b")
+
+
 def i_to_we(text: str) -> str:
     """What one says told as what all do: "I check my pockets" -> "We check our pockets"."""
-    told = _swapped(text, _I_TO_WE)
-    return re.sub(r"(?<=[a-z,;] )We\b", "we", told)
+    told = re.sub(r"(?<=[a-z,;] )We\b", "we", _swapped(text, _I_TO_WE))
+    return _NOT_I_WERE.sub(r"\1 was", told)
 
 
 _BASE = {"has": "have", "is": "am", "does": "do", "goes": "go", "was": "was"}

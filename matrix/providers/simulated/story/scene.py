@@ -45,6 +45,12 @@ _NUMBERS = frozenset(
     ("One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
 )
 _SENTENCE_ENDS = (".", "?", "!", ":", "\n", '"')
+_STANDS = words("stood lay hung sat rang fell came went goes ahead again close open shut alone")
+"""What may follow a thing where an adjective and a thing are expected, as in "a lamp stood by"."""
+_DAYS = words(
+    "Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May June"
+    " July August September October November December Christmas Easter Midsummer"
+)
 _MOST = 8
 
 
@@ -77,8 +83,8 @@ def scene_of(narration: str) -> Scene:
     people, things, places = _proper(told)
     for match in _NOUN.finditer(told):
         adjective, noun = match[1] or "", match[2]
-        if noun not in THINGS:
-            adjective, noun = "", adjective  # "a lamp stood by"
+        if noun in _STANDS:
+            adjective, noun = "", adjective
         if noun not in THINGS:
             continue
         if adjective and not _ADJECTIVE.search(adjective):
@@ -123,6 +129,8 @@ def _kind(parts: list[str], before: str, *, acts: bool) -> int | None:
     """0 for a person, 1 for a thing, 2 for a place, ``None`` if it could be anything."""
     if parts[0] in TITLES:
         return 0 if len(parts) > 1 or before.lower() in _ARTICLES else None
+    if parts[-1] in _DAYS:
+        return None
     if any(part.endswith(("'s", "\u2019s")) for part in parts[:-1]):
         return 1
     if parts[-1] in PLACE_WORDS or (parts[0] in PLACE_WORDS and parts[-1] in _NUMBERS):

@@ -313,8 +313,8 @@ IN_WHAT_WAY: Final = (
     "as calmly as anybody could",
     "in no hurry at all",
     "out of plain stubbornness",
-    "the way it should be done",
-    "for all the good it does",
+    "exactly as one should",
+    "with great patience",
 )
 """How something is done, whoever does it: goes behind the sentence that says so."""
 
