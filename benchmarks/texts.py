@@ -241,6 +241,8 @@ class Counts:
         self.examples["repeats"] += [text for text, number in heard.items() if number > 1]
         answers = Counter(one.text for one in session if one.label == "answer")
         self.sums["clones"] += max(answers.values(), default=0) > 1
+        opened = Counter(one.text.partition(". ")[0] for one in session if one.label == "answer")
+        self.sums["open alike"] += max(opened.values(), default=0) > 1
         self.examples["clones"] += [text for text, number in answers.items() if number > 1]
         self.sums["lines"] += len(session)
         for one in session:
@@ -282,6 +284,7 @@ class Counts:
             ("repeats", "reactions", "reactions that repeat an earlier one of the session"),
             ("with a twin", "reactions", "reactions that are not the only one with their words"),
             ("clones", "sessions", "sessions with two players of one answer about themselves"),
+            ("open alike", "sessions", "sessions with two such answers that open alike"),
             ("agreement", "lines", "lines in which a verb or pronoun has the wrong person"),
             ("acknowledged", "choices", "choices that the next narration takes up"),
             ("content", "secrets", "secrets that are told with what they are"),
