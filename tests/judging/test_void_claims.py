@@ -227,3 +227,24 @@ def test_a_score_that_is_made_of_what_a_judge_errs_on_says_so(tmp_path: Path) ->
     assert "errs differently for baseline and pulse-aware on quality_pacing" in caution
     text = told(project, "compare", "it", "--threshold", "score=1")
     assert "labels show that the judge errs for it on quality_pacing (+2.00)" in text
+
+
+def test_an_error_that_labels_of_another_run_show_is_told_before_a_judge_is_leant_on(
+    tmp_path: Path,
+) -> None:
+    """The same judge and variants, and nobody has labelled the second night."""
+    project = played(tmp_path, ROUNDS)
+    label(project, "tone", {"2": 0.0, "3": 2.0})
+    assert compared(project)["winner"] is None
+    again = ("run", "--seed", "77", "--run-id", "again")
+    assert project.matrix(*again, "--executor", "in-process", "--quiet").code == 0
+    found = compared(project, run="again")
+    assert found["winner"] == "3"
+    (caution,) = [one for one in found["cautions"] if "Labels of run it" in one]
+    assert "errs differently for 2 and 3 (by -2.00" in caution
+    assert found["advice"] == "label sessions of this run before choosing 3: see what to mind."
+    assert caution.split(", and too few")[0] in told(project, "show", "again")
+    label(project, "tone", {"2": 0.0, "3": 0.0}, runs=("again",))
+    assert not [one for one in compared(project, run="again")["cautions"] if "Labels of" in one]
+    label(project, "tone", {"2": 2.0, "3": 2.0}, runs=("it",))  # alike for both
+    assert not [one for one in compared(project, run="again")["cautions"] if "Labels of" in one]

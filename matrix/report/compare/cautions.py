@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from matrix.model.metrics import unit_of
 from matrix.report.compare.labelled import by_parts
+from matrix.report.compare.labels_elsewhere import errs_elsewhere
 from matrix.report.text import plural
 from matrix.stats import Comparison, Interval, mcnemar
 from matrix.stats.estimates.figures import decimals_for, ends, percent
@@ -31,6 +32,7 @@ def cautions_of(judged: MatchupVerdict) -> tuple[str, ...]:
         judged: The comparison with its verdict.
     """
     return (
+        *_elsewhere(judged),
         *_parts(judged),
         *_at_cap(judged),
         *_unscored(judged),
@@ -38,6 +40,20 @@ def cautions_of(judged: MatchupVerdict) -> tuple[str, ...]:
         *_overstated(judged),
         *_two_widths(judged),
     )
+
+
+def _elsewhere(judged: MatchupVerdict) -> Iterator[str]:
+    """That the judge errs differently for variants of these names, by labels of other runs."""
+    for one in errs_elsewhere(judged.matchup, judged.metric):
+        if judged.people is not None and judged.people.knows(one.error):
+            continue
+        error = one.error
+        yield (
+            f"Labels of run {one.run} show that this judge errs differently for {error.first} and "
+            f"{error.second} (by {error.difference:+.2f}, {error.sure}), and too few sessions are "
+            "labelled here to say whether it does so again: label some (`matrix label "
+            f"{judged.matchup.sources[0].run.run_id}`) before you act on this."
+        )
 
 
 def _parts(judged: MatchupVerdict) -> Iterator[str]:

@@ -85,6 +85,11 @@ class ByPeople:
     differs: tuple[BiasDifference, ...]
     people_alpha: float | None = None
 
+    def knows(self, error: BiasDifference) -> bool:
+        """Whether enough of both variants is labelled here to see an error for oneself."""
+        counts = {row.level: row.labelled for row in self.rows}
+        return min(counts.get(one, 0) for one in (error.first, error.second)) >= LEAST_WITH_JUDGE
+
     def error_between(self, first: str, second: str) -> BiasDifference | None:
         """How much more the judge errs for ``first``, where it is shown to err differently."""
         found = (one.turned(first) for one in self.differs if one.concerns(first, second))
