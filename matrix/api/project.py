@@ -44,11 +44,15 @@ def init(folder: str | Path, *, kind: str = "") -> list[Path]:
         (path, target / str(path.relative_to(template)).replace(_NAME, kind or _NAME))
         for path in files
     ]
-    taken = [new for _, new in requested if new.exists()]
+    taken = [new for _, new in requested if new.exists() or new.is_symlink()]
     if taken:
         raise BadInput(
             Mistake(str(path), None, "", "exists already; choose another folder") for path in taken
         )
+    inside = {above for _, new in requested for above in _between(target, new)}
+    if links := sorted(path for path in inside if path.is_symlink()):
+        told = "is a link, which would lead what is written elsewhere; choose another folder"
+        raise BadInput(Mistake(str(path), None, "", told) for path in links)
     if target.exists() and not target.is_dir():
         raise BadInput([Mistake(str(target), None, "", "is a file; name a folder")])
     for path, new in requested:
@@ -56,6 +60,11 @@ def init(folder: str | Path, *, kind: str = "") -> list[Path]:
         text = path.read_text(encoding="utf-8")
         new.write_text(text.replace(_NAME, kind) if kind else text, encoding="utf-8")
     return [new for _, new in requested]
+
+
+def _between(target: Path, file: Path) -> list[Path]:
+    """The folders inside of ``target`` that a file in it is in."""
+    return [above for above in file.parents if above.is_relative_to(target) and above != target]
 
 
 def _no_name(kind: str) -> str:

@@ -144,7 +144,7 @@ def _main(arguments: Sequence[str] | None, handed: Handed) -> None:
         raise
     except SystemExit as ended:
         if ended.code == _ABORTED:  # what is begun ends by itself, with 4
-            say("interrupted before anything was begun", err=True)
+            say("interrupted; `matrix list` has what was begun, if anything was", err=True)
         raise
     except KeyboardInterrupt:
         say("interrupted; `matrix resume last` goes on", err=True)

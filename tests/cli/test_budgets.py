@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 from matrix import api
 from matrix.model.errors import BadInput
 from matrix.model.money import show_usd
+from matrix.store.shared.budgets import BUDGETS_NAME
 from tests.cli.program import GoldenRun, Matrix
 from tests.cli.test_running import SMALL
 
@@ -118,3 +121,17 @@ def test_the_doctor_says_what_a_budget_has_left(project: Path, matrix: Matrix) -
         result = matrix("doctor", "--executor", "in-process", "--json", *settings)
         found = {f["what"]: f for f in json.loads(result.stdout)["findings"]}
         assert found["budget nightly (simulated)"]["state"] == state
+
+
+def test_a_run_that_was_stopped_between_its_end_and_its_budget_gives_back_what_it_left(
+    project: Path, matrix: Matrix
+) -> None:
+    """As a kill at that moment leaves it: complete, and with its whole draw held."""
+    args = ("--budget", "nightly=5/day", "--max-cost", "5", "--sessions", "2", "--yes", "--quiet")
+    assert matrix(*SMALL, *args, "--run-id", "one").code == 0
+    spent = drawn(matrix)["drawn_usd"]
+    assert 0 < spent < 1
+    with closing(sqlite3.connect(project / "results" / BUDGETS_NAME)) as db, db:
+        db.execute("UPDATE draws SET amount = 5000000000, ended = NULL, settled = 0")
+    assert drawn(matrix)["drawn_usd"] == pytest.approx(spent)
+    assert matrix(*SMALL, *args, "--run-id", "two").code in (0, 4)

@@ -87,3 +87,18 @@ def test_an_unknown_kind_is_named_with_a_near_match(matrix: Matrix) -> None:
     result = matrix("schema", "--kind", "playtst")
     assert result.code == 2
     assert result.stderr.endswith("; did you mean 'playtest'?\n")
+
+
+@pytest.mark.parametrize("link", ["matrix.yaml", "scenarios"])
+def test_init_writes_through_no_link_of_a_folder_that_was_received(
+    here: Path, matrix: Matrix, link: str
+) -> None:
+    outside = here / "outside"
+    outside.mkdir()
+    (here / "it").mkdir()
+    (here / "it" / link).symlink_to(outside / "new.yaml" if "." in link else outside)
+    done = matrix("init", "it")
+    assert done.code == 2
+    assert f"it/{link}" in done.stderr
+    assert list(outside.iterdir()) == []
+    assert [path.name for path in (here / "it").iterdir()] == [link]

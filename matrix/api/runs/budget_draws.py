@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
@@ -13,11 +14,13 @@ from matrix.api.opened import RESULTS
 from matrix.engine.governor.money_fold import MoneyFold
 from matrix.engine.prepare.prepared import Prepared
 from matrix.model.documents.yaml_documents import PathKey
-from matrix.model.errors import BadInput, Mistake
+from matrix.model.errors import BadInput, MatrixError, Mistake
 from matrix.model.money import NanoUSD, from_usd, show_usd, to_usd
 from matrix.model.spec.budgets import Bound, Budget, parse_budget
 from matrix.model.spec.run_spec import Limits
-from matrix.store.shared.budgets import BudgetFile, BudgetState
+from matrix.store.run.made_here import is_made_here
+from matrix.store.run.run_folder import RUN_ID, read_run
+from matrix.store.shared.budgets import BudgetFile, BudgetState, Ended
 
 
 @dataclass(slots=True)
@@ -92,7 +95,7 @@ def budget_draw(
     if budget is None:
         yield Draw(prepared)
         return
-    file, own = BudgetFile(results), prepared.spec.limits.cap_nano
+    file, own = budget_file(results, clock()), prepared.spec.limits.cap_nano
     least = least_needed(prepared, begun=spent is not None)
     cap = file.reserve(
         budget, run, cap=own, now=clock(), spent=spent, least=least.amount, least_buys=least.buys
@@ -113,7 +116,33 @@ def budget_draw(
 
 def budgets(results: str | Path = RESULTS) -> list[BudgetState]:
     """How every rolling budget of a results folder stands, by name."""
-    return BudgetFile(Path(results)).states(time.time())
+    now = time.time()
+    return budget_file(Path(results), now).states(now)
+
+
+def budget_file(results: Path, now: float) -> BudgetFile:
+    """The budgets beside a results folder; draws of complete runs are what these have spent.
+
+    Args:
+        results: Folder of runs.
+        now: Unix time in seconds.
+    """
+    file = BudgetFile(results)
+    file.settle_dead(lambda run: _completed(results / run), now)
+    return file
+
+
+def _completed(run_dir: Path) -> Ended | None:
+    """How a complete run of this user's ended; what a file from elsewhere says is no word."""
+    if not re.fullmatch(RUN_ID, run_dir.name):
+        return None
+    try:
+        file = read_run(run_dir)
+    except (MatrixError, OSError):
+        return None
+    if file.status != "complete" or file.totals is None or not is_made_here(run_dir, file):
+        return None
+    return Ended(file.totals.charged_nano, file.created_at.timestamp())
 
 
 def check_caps_left(limits: Limits, given: Collection[PathKey], run: str, past: MoneyFold) -> None:

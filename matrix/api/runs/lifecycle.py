@@ -15,7 +15,7 @@ from pathlib import Path
 from random import SystemRandom
 
 from matrix.api.opened import NEWEST, RESULTS, Run
-from matrix.api.runs.budget_draws import Draw, budget_draw, check_caps_left
+from matrix.api.runs.budget_draws import Draw, budget_draw, budget_file, check_caps_left
 from matrix.api.runs.caps_given import as_overrides, cap_given_at, with_given
 from matrix.api.runs.extending import COUNTS, extended
 from matrix.api.runs.kind_code import code_hash, with_code_of_now
@@ -93,7 +93,6 @@ from matrix.store.run.run_folder import (
     write_run,
     write_whole,
 )
-from matrix.store.shared.budgets import BudgetFile
 from matrix.store.upkeep.project_guard import Survey, changes, survey
 from matrix.store.upkeep.recovery import recover_run, tables_lag
 
@@ -164,7 +163,7 @@ def begin(
         listener.note(around)
     require_own_disk(folder)
     require_lasting(folder)
-    BudgetFile(folder).states(clock())  # money of runs that were never begun is given back
+    budget_file(folder, clock()).states(clock())  # what nobody uses any more is given back
     clear_unbegun(folder)
     with budget_draw(prepared, folder, identity, clock) as draw, ExitStack() as stack:
         about = {"branched": branched, "explains": explains}

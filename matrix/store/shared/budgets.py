@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import fcntl
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Final, NamedTuple
@@ -61,6 +61,13 @@ class DrawState(NamedTuple):
     run: str
     amount: NanoUSD
     free_at: float | None
+
+
+class Ended(NamedTuple):
+    """A run that is over: what it has spent in all its lives, and when it was made (Unix time)."""
+
+    spent: NanoUSD
+    created: float
 
 
 class BudgetState(NamedTuple):
@@ -159,6 +166,25 @@ class BudgetFile:
     def abandon(self, run: str) -> None:
         """A run stopped without saying what it spent: its draw stands, as after a crash."""
         self._unlock(run)
+
+    def settle_dead(self, ended_of: Callable[[str], Ended | None], now: float) -> None:
+        """Settle draws of runs that are dead, and of which it is known what they spent.
+
+        That is so of one that was complete when it was stopped, before it could say so here:
+        nobody will ever go on with it, and its whole draw would stand.
+
+        Args:
+            ended_of: Run -> how it ended; ``None`` if that is not known.
+            now: Unix time in seconds.
+        """
+        if not self._path.exists():
+            return
+        with self._transaction(now) as (db, at):
+            rows = db.execute("SELECT DISTINCT run FROM draws WHERE NOT settled").fetchall()
+            for (run,) in rows:
+                if not self._alive(run) and (ended := ended_of(run)) is not None:
+                    # an earlier one of its name may have left draws that nobody knows about
+                    db.execute(f"{_SETTLE} AND began >= ?", (ended.spent, at, run, ended.created))
 
     def states(self, now: float) -> list[BudgetState]:
         """How every budget of the file stands, by name. Makes no file where there is none."""

@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from matrix.model.errors import BadInput, RunLocked, StoreError
 from matrix.model.money import from_usd
 from matrix.model.spec.budgets import WINDOWS, Budget, parse_budget
-from matrix.store.shared.budgets import BUDGETS_NAME, BudgetFile, BudgetState
+from matrix.store.shared.budgets import BUDGETS_NAME, BudgetFile, BudgetState, Ended
 from tests.sampling import examples
 
 DAY = WINDOWS["day"]
@@ -174,6 +174,21 @@ def test_a_new_run_of_a_dead_runs_name_leaves_the_dead_ones_draw_alone(tmp_path:
     file.reserve(NIGHTLY, "a", cap=10, now=1)
     file.settle("a", spent=0, now=2)
     assert state_of(tmp_path, 3).drawn == 40
+
+
+def test_the_draw_of_a_dead_run_that_was_complete_is_what_it_spent(tmp_path: Path) -> None:
+    dead = BudgetFile(tmp_path)
+    dead.reserve(NIGHTLY, "a", cap=15, now=0)  # of an earlier run of its name
+    dead.abandon("a")
+    dead.reserve(NIGHTLY, "a", cap=20, now=5)
+    dead.abandon("a")
+    living = BudgetFile(tmp_path)
+    living.reserve(NIGHTLY, "b", cap=10, now=6)
+    looked = BudgetFile(tmp_path)
+    looked.settle_dead({"a": Ended(spent=3, created=4), "b": Ended(spent=1, created=4)}.get, 7)
+    assert state_of(tmp_path, 8).drawn == 15 + 3 + 10
+    looked.settle_dead(lambda _: None, 9)
+    assert state_of(tmp_path, 10).drawn == 15 + 3 + 10
 
 
 DRAW = """
