@@ -8,6 +8,7 @@ from typing import Final
 import pytest
 
 from matrix.kinds.trajectory.assertions.hypotheses import hypotheses_of
+from matrix.kinds.trajectory.assertions.notes.evidence import unread_in
 from matrix.kinds.trajectory.assertions.notes.layout import Layout
 from tests.kinds.trajectory.folders import played, project, scenario, whys, words
 from tests.kinds.trajectory.test_hypotheses import line
@@ -302,3 +303,31 @@ def test_items_that_are_indented_below_a_label_or_heading_are_rows(
     items = [f"{' ' * indent}{mark} {said} [s](../source/a.md)" for said in ("one", "two")]
     text = "\n".join([above, *items, f"{' ' * (indent + 3)}and more of two", ""])
     assert counts(tmp_path, text) == (2, 0)
+
+
+@pytest.mark.parametrize(
+    "title",
+    ["For (2)", "For (1 row)", "For \u00b7 1", "For \u2014 1 row", "For - 1 row",
+     "For (as of 6 May)", "For (strongest first)", "A. For", "2. For", "Pro (1)"],
+)  # fmt: skip
+def test_a_count_behind_a_short_heading_takes_nothing_from_it(tmp_path: Path, title: str) -> None:
+    against = title.replace("For", "Against").replace("Pro", "Con")
+    text = f"## Evidence\n\n### {title}\n\n- a {LENA}\n\n### {against}\n\n- c {LENA}\n"
+    assert counts(tmp_path, text) == (1, 1)
+    assert counts(tmp_path, text.replace("### ", "**").replace("\n\n-", ":**\n\n-")) == (1, 1)
+
+
+@pytest.mark.parametrize("cell", ["no bearing", "n/a", "not relevant", "unchanged", "?", "0"])
+def test_a_row_without_a_direction_takes_the_others_from_nobody(tmp_path: Path, cell: str) -> None:
+    rows = (f"a b | supports | {LENA}", f"c d | contradicts | {LENA}", f"e f | {cell} | {LENA}")
+    assert counts(tmp_path, table("Findings", "What | Speaks | Source", *rows)) == (1, 1)
+
+
+def test_a_table_of_directions_that_is_not_read_is_told(tmp_path: Path) -> None:
+    """So many words that are no directions, and yet some that are: who wrote it meant evidence."""
+    rows = (f"a b | supports | {LENA}", f"c d | contradicts | {LENA}", f"e f | to Ruth | {LENA}",
+            f"g h | via Tomas | {LENA}")  # fmt: skip
+    text = table("Findings", "What | Speaks | Source", *rows)
+    (one, *_) = unread_in(NOTE, note(text), Layout())
+    assert "a b | supports" in one.text
+    assert not unread_in(NOTE, note(table("History", "What | Speaks | Source", *rows)), Layout())

@@ -194,3 +194,12 @@ def test_a_status_is_pinned_without_what_stands_beside_it(
     assert compared(now, now) == []
     was = {"H-V1": {"status": f"{status} # set by ben", "for": 1, "against": 0}}
     assert compared(now | {"hypotheses": was}, now) == []  # as earlier versions pinned
+
+
+@pytest.mark.parametrize(
+    "line", ["> **Status** demoted", "**Current status** demoted", "- __Status__ demoted"]
+)
+def test_a_bold_label_needs_no_colon(tmp_path: Path, line: str) -> None:
+    before = SOURCE | {ONE: hypothesis()}
+    view = look(tmp_path, SOURCE | {ONE: hypothesis().replace("Status: active", line)}, before)
+    assert not ask(view, SILENT).holds

@@ -357,6 +357,11 @@ def test_links(tmp_path: Path, link: str, holds: bool) -> None:
         ("---\nreversal_condition: fewer than five sign-ups by May\n---\n# x", True),
         ("**Reversal:**\n\n- churn is above 4 % for a month\n- two customers leave", True),
         ("**Reversal:**\n\nWhat we did:\n", False),
+        ("**Revisit if** fewer than 4 of the 9 agree by 30 September.", True),
+        ("**Reversal condition.** Fewer than 4 of the 9 agree by 30 September.", True),
+        ("**Revisit if**\n\n- fewer than 4 of the 9 agree\n- two customers leave", True),
+        ("**Reverse charge** applies to all invoices of more than 1,000 euros.", False),
+        ("**Lena** would reverse this if churn fell below 4 %.", False),
         ("| Decision | Reversal |\n|---|---|\n| go | churn above 4 % by May |", True),
         (
             "| Day | What | Reverse if | By |\n|---|---|---|---|\n| 3 | go | over 4 % lost | A |",

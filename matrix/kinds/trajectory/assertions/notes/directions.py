@@ -81,6 +81,10 @@ _AFTER_SHORT: Final = (
     r" (?:it|this|that)(?:\W*\Z|[,:(]| and\b)| and (?:its |their |the )?(?:sources?|links?)\b|"
     r" (?:the |this |our |my )?(?:hypothes[ie]s|claim|bet|idea|belief|h\W?\w?\d\w*)\b)"
 )
+_NUMBERED: Final = r"(?:[a-z0-9]{1,2}[.)] )?"
+_AFTER_ALONE: Final = (
+    r"(?=\W*\Z| ?[(:,;/\u00b7\u2013\u2014]| \d+(?: (?:rows?|items?|points?))?\W*\Z)"
+)
 _AFTER_FIRST: Final = (
     r"(?= (?:it|this|that)\W*\Z| (?:the|this|our|my) (?:hypothesis|claim|bet|idea|belief)\b)"
 )
@@ -90,6 +94,11 @@ _EACH: Final = _set("direction way sign polarity side bearing leaning leans vale
 _NAMES: Final = frozenset(
     [*_EACH, "which way", "for or against", "for/against", "pro/con", "pro or con", "\u00b1"]
 )
+_NO_WAY: Final = re.compile(
+    r"no (?:bearing|effect|impact|relevance|direction)|not (?:relevant|applicable|clear|sure)|n/?a|"
+    r"unchanged|undecided|unsure|unknown|\?+|0|\u00b10"
+)
+"""Cells that say that a row speaks neither way."""
 _SIGNS: Final = re.compile(r"[\u00b1+\-\u2212\u2013\u2014/ ]+")
 _FOR_SIGNS: Final = frozenset(["✅", "✔", "✓", "👍", "↑", "⬆", "▲"])
 AGAINST_SIGNS: Final = frozenset(["❌", "✘", "✗", "👎", "↓", "⬇", "▼"])
@@ -185,6 +194,8 @@ def of_cell(cell: str, layout: Layout, *, signs: bool) -> Way:
         signs: Whether the column has signs, so that a dash is a minus and no empty cell.
     """
     raw = cell.strip("*`_ \ufe0f")
+    if _NO_WAY.fullmatch(raw.casefold()):
+        return "neither"
     if raw in ("+", "++", "+++") or raw in _FOR_SIGNS:
         return False
     if raw in ("--", "---") or raw in AGAINST_SIGNS or (signs and raw in _MINUS):
@@ -237,7 +248,8 @@ def _any_of(words: tuple[str, ...]) -> re.Pattern[str]:
         "|".join(
             rf"\b{low}"
             if len(word) > 4
-            else rf"\A(?:evidence )?{low}(?: evidence)?\Z|{_BEFORE_SHORT}{low}{_AFTER_SHORT}"
+            else rf"\A{_NUMBERED}(?:evidence )?{low}(?: evidence)?{_AFTER_ALONE}"
+            rf"|{_BEFORE_SHORT}{low}{_AFTER_SHORT}"
             rf"|\A{low}{_AFTER_FIRST}"
             for word, low in escaped
         )

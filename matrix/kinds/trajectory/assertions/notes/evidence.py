@@ -35,7 +35,7 @@ from matrix.kinds.trajectory.assertions.notes.markdown import (
 )
 from matrix.kinds.trajectory.assertions.notes.nothing import says_nothing
 from matrix.kinds.trajectory.assertions.notes.paths import plain
-from matrix.kinds.trajectory.assertions.notes.tables import rows_of
+from matrix.kinds.trajectory.assertions.notes.tables import has_ways, rows_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,8 +236,11 @@ class _Reader:
             else:
                 yield EvidenceRow(self._path, told, against)
         named = self._is_of_evidence() or "evidence" in table[0].casefold()
-        if not rows and way is None and named and len(table) > 2:
-            yield UnreadEvidence(self._path, table[2].strip("| "))
+        if rows or way is not None or len(table) < 3:
+            return
+        told = table[2].strip("| ") if named else has_ways(table, self._layout)
+        if told and not is_record(self._title):
+            yield UnreadEvidence(self._path, told)
 
     def _is_of_evidence(self) -> bool:
         """Whether the heading above is that of evidence, whichever way it speaks."""

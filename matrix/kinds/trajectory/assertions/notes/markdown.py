@@ -22,6 +22,14 @@ _DASHED: Final = re.compile(
     r"^(\s*(?:>\s?)*(?:[-*+]\s+)?)(\*\*|__)([^*_|\n]{1,60})\2\s*[-\u2013\u2014]\s+(?=\S)"
 )
 """A bold label, with a dash for its colon."""
+_LED: Final = re.compile(
+    r"^(\s*(?:>\s?)*(?:[-*+]\s+)?)(\*\*|__)"
+    r"((?:(?:current|present|latest) )?[^\s*_|:]{1,40}"
+    r"|[^*_|:\n]{1,50}\b(?:if|when|conditions?|criteri(?:on|a)|triggers?))"
+    r"[.]?\2(?:[ \t]+|$)(?![:-])",
+    re.IGNORECASE,
+)
+"""A bold label with nothing behind it: ``**Status** demoted``, ``**Revisit if** fewer than 4``."""
 NEXT_LABEL: Final = re.compile(
     r"(?<=\S)[ \t]{0,4}[\u00b7\u2022;,/]?[ \t]{1,4}"
     r"(?=(?:\*\*|__)[A-Za-z][^*_|:\n]{0,60}(?::(?:\*\*|__)|(?:\*\*|__)[ \t]{0,4}:))"
@@ -126,6 +134,7 @@ def _in_a_line(lines: Sequence[str], requested: set[str]) -> str:
 def lines_of(text: str) -> list[str]:
     """Lines of a note's prose: headings are marked, and every bold label begins a line."""
     marked = with_marked_labels(with_marked_headings(prose(text)))
+    marked = (_LED.sub(r"\1\2\3\2: ", line) for line in marked)
     return [
         part
         for line in marked

@@ -131,6 +131,22 @@ def _is_of_ways(at: int, body: Sequence[Sequence[str]], layout: Layout) -> bool:
     return any(isinstance(one, bool) for one in told) and len(told) >= _MOST * len(said)
 
 
+def has_ways(lines: Sequence[str], layout: Layout) -> str:
+    """A row whose cell says a direction, in a table of which no column is read as one; or empty.
+
+    Args:
+        lines: The table's lines.
+        layout: Words of the notebook.
+    """
+    table = [[cell.strip() for cell in cells_of(line)] for line in lines]
+    body = table[2:] if len(table) > 1 and is_rule(table[1]) else table[1:]
+    for at in range(1, len(table[0])):
+        told = [row for row in body if isinstance(of_cell(_at(row, at), layout, signs=False), bool)]
+        if 2 * len(told) >= len(body):
+            return " | ".join(_told(told[0], ()))
+    return ""
+
+
 def _is_of_people(heads: Sequence[str], columns: _Columns, body: Sequence[Sequence[str]]) -> bool:
     """Whether rows say who stands where, without what was seen or where it is said."""
     names = {bare(heads[at]) for at in columns.content}
