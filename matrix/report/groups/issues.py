@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from sys import intern
 from typing import Any, Final, NamedTuple
 
 from matrix.store.reading.reader import RunTables
@@ -85,26 +86,36 @@ def issues_in(tables: RunTables) -> list[Issue]:
     factors = factor_columns(tables.run.spec.get("factors") or {})
     columns = ["session_id", "scenario", "launch_order", *dict.fromkeys(factors.values())]
     sessions = tables.frame("sessions", columns).drop_duplicates("session_id", keep="last")
-    rows = {str(row["session_id"]): row for row in sessions.to_dict("records")}
+    # of a session once, as a large run has many issues
+    rows = {
+        str(row["session_id"]): (
+            row["launch_order"],
+            str(row["scenario"]),
+            {name: str(row[column]) for name, column in factors.items()},
+        )
+        for row in sessions.to_dict("records")
+    }
     found: list[tuple[tuple[int, int, int, int], Issue]] = []
     for piece in tables.pieces("events", _COLUMNS):
         for event in piece.filter(piece["severity"].is_valid()).to_pylist():
             row = rows.get(event["session_id"])
             if row is None:
                 continue
-            order = (_SERIOUS.get(event["severity"], 2), row["launch_order"])
-            found.append(((*order, event["turn"], event["position"]), _issue(event, row, factors)))
+            launched, scenario, levels = row
+            order = (_SERIOUS.get(event["severity"], 2), launched)
+            issue = _issue(event, scenario, levels)
+            found.append(((*order, event["turn"], event["position"]), issue))
     return [one for _, one in sorted(found, key=lambda pair: pair[0])]
 
 
-def _issue(event: Mapping[str, Any], row: Mapping[Any, Any], factors: Mapping[str, str]) -> Issue:
+def _issue(event: Mapping[str, Any], scenario: str, levels: Mapping[str, str]) -> Issue:
     return Issue(
-        event["kind"],
-        event["severity"],
+        intern(event["kind"]),
+        intern(event["severity"]),
         event["session_id"],
         int(event["turn"]),
-        str(row["scenario"]),
-        {name: str(row[column]) for name, column in factors.items()},
+        scenario,
+        levels,
         event["subject"] or "",
         event["detail"] or "",
     )
@@ -161,20 +172,20 @@ def _shared_factors(now: RunTables, before: RunTables) -> list[str]:
 def _places(tables: RunTables, shared: list[str]) -> dict[str, Place]:
     """Session that has ended -> where it was played."""
     columns = factor_columns(tables.run.spec.get("factors") or {})
-    wanted = ["round", "scenario", *(columns[name] for name in shared)]
-    frame = tables.frame("sessions", ["session_id", "outcome", *wanted])
+    place = ["round", "scenario", *(columns[name] for name in shared)]
+    frame = tables.frame("sessions", ["session_id", "outcome", *place])
     frame = frame[frame["outcome"].isin(["completed", "timeout", "failed"])]
-    rows = frame[["session_id", *wanted]].itertuples(index=False, name=None)
-    return {str(session): tuple(map(str, place)) for session, *place in rows}
+    rows = frame[["session_id", *place]].itertuples(index=False, name=None)
+    return {str(session): tuple(map(str, there)) for session, *there in rows}
 
 
 def _kinds_at(
-    issues: list[Issue], places: Mapping[str, Place], wanted: set[Place]
+    issues: list[Issue], places: Mapping[str, Place], both: set[Place]
 ) -> dict[str, set[Place]]:
     found: dict[str, set[Place]] = {}
     for one in issues:
         place = places.get(one.session)
-        if place in wanted:
+        if place in both:
             assert place is not None
             found.setdefault(one.kind, set()).add(place)
     return found
