@@ -102,8 +102,8 @@ class Grouped:
         spec = tables.run.run_spec
         self.lower = of_kind
         self.factors = factor_columns(tables.run.spec.get("factors") or {})
-        wanted = dict.fromkeys([*_COLUMNS, *self.factors.values()])
-        frame = tables.frame("sessions", list(wanted))
+        needed = dict.fromkeys([*_COLUMNS, *self.factors.values()])
+        frame = tables.frame("sessions", list(needed))
         frame = frame.drop_duplicates("session_id", keep="last")
         frame = frame.sort_values(["launch_order", "session_id"]).reset_index(drop=True)
         limit = spec.compare.turn_limit

@@ -40,23 +40,23 @@ from matrix.store.reading.reader import RunTables
 def page_of(run: RunFacts, *, transcripts: bool = True) -> Page:
     """The whole page, or one without what was said."""
     frame = run.tables.frame("sessions")
-    wanted = _wanted(run, frame) if transcripts else []
+    chosen = _wanted(run, frame) if transcripts else []
     file = run.summary.run
     chapters = [
         Chapter("verdict", "Verdict", list(_verdict(run))),
         Chapter("variants", "Variants", list(variants_of(run, frame))),
         Chapter("scenarios", "Scenarios", list(scenarios_of(run, frame))),
-        Chapter("checks", "What was checked", list(_of_kind(run, set(wanted)))),
-        Chapter("failures", "What went wrong", list(failures_of(run, frame, set(wanted)))),
-        Chapter("issues", "Issues", list(issues_of(run, set(wanted)))),
-        Chapter("explained", "What a model makes of it", list(explained_of(run, set(wanted)))),
-        Chapter("look", "Sessions to look at", list(to_look_at_of(run, frame, set(wanted)))),
-        Chapter("groups", "Averages and ranks", list(groups_of(run, set(wanted)))),
+        Chapter("checks", "What was checked", list(_of_kind(run, set(chosen)))),
+        Chapter("failures", "What went wrong", list(failures_of(run, frame, set(chosen)))),
+        Chapter("issues", "Issues", list(issues_of(run, set(chosen)))),
+        Chapter("explained", "What a model makes of it", list(explained_of(run, set(chosen)))),
+        Chapter("look", "Sessions to look at", list(to_look_at_of(run, frame, set(chosen)))),
+        Chapter("groups", "Averages and ranks", list(groups_of(run, set(chosen)))),
         Chapter("judges", "Judges", list(_judges(run))),
         Chapter("money", "Money", list(money_of(run))),
         Chapter("noise", "Noise", list(noise_of(run))),
         Chapter("run", "The run", list(_run(run))),
-        Chapter("transcripts", "Transcripts", list(_transcripts(run, frame, wanted))),
+        Chapter("transcripts", "Transcripts", list(_transcripts(run, frame, chosen))),
     ]
     began = f"{file.created_at:%Y-%m-%d %H:%M} UTC"
     subtitle = f"{head_line(run.summary)}; {file.kind}; started {began}{noted(file.simulation)}"
@@ -182,13 +182,13 @@ def _wanted(run: RunFacts, frame: Any) -> list[str]:
     return picked(frame, sizes_of(run.tables), first)
 
 
-def _transcripts(run: RunFacts, frame: Any, wanted: Sequence[str]) -> Iterator[Block]:
-    if not wanted:
+def _transcripts(run: RunFacts, frame: Any, chosen: Sequence[str]) -> Iterator[Block]:
+    if not chosen:
         return
-    if len(wanted) < len(frame):
+    if len(chosen) < len(frame):
         yield Prose(
-            f"{len(wanted):,} of {len(frame):,} sessions are here: the worst, the best, failures "
+            f"{len(chosen):,} of {len(frame):,} sessions are here: the worst, the best, failures "
             "of each kind, and a sample of the rest. "
             f"`matrix show {run.summary.run.run_id} SESSION` has any other."
         )
-    yield from shown_sessions(run.tables, frame, wanted)
+    yield from shown_sessions(run.tables, frame, chosen)
