@@ -13,7 +13,7 @@ from matrix.report.compare.matching import factor_matchup
 from matrix.report.study.study import study_of
 from matrix.store.reading.reader import RunTables
 from matrix.store.run.run_folder import read_run
-from tests.report.synthetic import CENT, MadeUp, Row, make_run
+from tests.report.synthetic import CENT, MadeUp, Row, make_run, paired
 
 LEVELS = {"easy": 80.0, "hard": 35.0}
 ROUNDS = 30
@@ -167,3 +167,22 @@ def test_with_sessions_as_the_unit_what_that_takes_for_granted_is_said(tmp_path:
     told = run.compare().rests_on
     assert "pairs of sessions within their scenario, taken as independent" in told
     assert "differences" not in told
+
+
+def test_a_pass_that_missing_scores_could_undo_says_so_and_where_they_are(tmp_path: Path) -> None:
+    """One scenario of seven has no score at all, fewer than the share that nothing passes with."""
+    easy = tuple("abcdef")
+    rows = [
+        Row(row.levels, row.round, row.scenario, score=None if row.scenario == "hard" else 80.0)
+        for row in paired({"warm": 0.0}, 30, scenarios=(*easy, "hard"))
+    ]
+    run = make_run(
+        tmp_path / "it", rows, {"prompt": ("warm",)}, scenarios=(*easy, "hard"), compared=None
+    )
+    found = threshold(run, 75.0)
+    (one,) = found.variants
+    assert (found.kind, one.fragile, one.silent) == ("pass", True, ("hard",))
+    assert "it has none in hard, so this is not about that" in found.sentence
+    assert "fragile: not met if those without a score had gone as badly as can be" in found.sentence
+    (safe,) = threshold(run, 60.0).variants
+    assert (safe.fragile, safe.silent) == (False, ("hard",))

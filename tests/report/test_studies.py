@@ -648,6 +648,7 @@ def test_a_scenario_that_only_a_third_variant_lacks_is_told_as_its_own(tmp_path:
     assert found.winner == "warm"
     told = " ".join(study_as_text(found).split())
     assert "No session has a score in b of cold" in told
+    assert any("in b of cold" in one for one in found.comparison.cautions)  # for every form
     assert "Nothing here is about" not in told
     assert "Settled for the scenarios that it counts (not b of cold)" in found.settling.sentence
 

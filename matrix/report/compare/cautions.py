@@ -12,7 +12,8 @@ import numpy.typing as npt
 from matrix.model.metrics import unit_of
 from matrix.report.compare.labelled import by_parts
 from matrix.report.compare.labels_elsewhere import errs_elsewhere
-from matrix.report.text import plural
+from matrix.report.compare.unscored import uncounted_places
+from matrix.report.text import names_listed, plural
 from matrix.stats import Comparison, Interval, mcnemar
 from matrix.stats.estimates.figures import decimals_for, ends, percent
 from matrix.stats.verdicts.sensitivity import Sensitivity
@@ -32,6 +33,7 @@ def cautions_of(judged: MatchupVerdict) -> tuple[str, ...]:
         judged: The comparison with its verdict.
     """
     return (
+        *_places(judged),
         *_elsewhere(judged),
         *_parts(judged),
         *_at_cap(judged),
@@ -40,6 +42,26 @@ def cautions_of(judged: MatchupVerdict) -> tuple[str, ...]:
         *_overstated(judged),
         *_two_widths(judged),
     )
+
+
+def _places(judged: MatchupVerdict) -> Iterator[str]:
+    """Scenarios that some difference leaves out, for want of scores."""
+    places = uncounted_places(judged.matchup, judged.table)
+    if mute := [one.name for one in places if one.mute and not one.variants]:
+        yield (
+            f"Nothing here is about {names_listed(mute)}: of a variant or more, no session there "
+            f"has a {judged.metric}."
+        )
+    if mute := [one.told for one in places if one.mute and one.variants]:
+        yield (
+            f"No session has a {judged.metric} in {names_listed(mute)}: what is said of that "
+            "beside another leaves it out, and its mean is of what is left."
+        )
+    if thin := [one.told for one in places if not one.mute]:
+        yield (
+            f"A difference here leaves out {names_listed(thin)}: there, two variants have fewer "
+            f"than two pairs with a {judged.metric} of both."
+        )
 
 
 def _elsewhere(judged: MatchupVerdict) -> Iterator[str]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from matrix.engine.run.interim_looks import declared_rules
 from matrix.model.metrics import FAILED
 from matrix.model.records import JSON
 from matrix.report.compare.judge_bias import BiasRow, without_error
@@ -32,6 +33,9 @@ from matrix.stats import (
     mean_threshold,
 )
 from matrix.stats.estimates.figures import percent
+from matrix.stats.looks.failures import bounded_by
+from matrix.stats.rounds.round_table import RoundTable
+from matrix.stats.verdicts.sensitivity import filled, seen_range
 
 WHOLES = (1.0, 100.0)
 """What yes is as a number: of a share, and on a scale to 100."""
@@ -54,6 +58,8 @@ class VariantThreshold:
         unscored: Further ones without a score: of a judge that could not be read.
         sessions: All that were at risk of either.
         parts_erring: Parts of the score on which labels show the judge to err for it.
+        fragile: Whether it would not pass if those without a score had gone as badly as can be.
+        silent: Scenarios (with levels of other factors) of which it has no score at all.
         judge_error: How much too high the judge rates it, where labels show that this undoes what
             its word alone would decide; in the units of ``value``.
     """
@@ -68,6 +74,8 @@ class VariantThreshold:
     sessions: int = 0
     judge_error: float | None = None
     parts_erring: tuple[str, ...] = ()
+    fragile: bool = False
+    silent: tuple[str, ...] = ()
 
     @property
     def too_few(self) -> bool:
@@ -150,7 +158,19 @@ def threshold_of(matchup: Matchup, metric: str, threshold: float, alpha: float) 
             for row in part.bias
             if row.level == level and row.shown
         ]
-        found.append(replace(one, parts_erring=tuple(erring)))
+        worst = _worst(matchup, metric, table, index) / (whole or 1.0)
+        fragile = one.kind == "pass" and missing > 0 and metric != FAILED
+        fragile &= judge(level, worst, 0, threshold / (whole or 1.0), bounds, lower).kind != "pass"
+        heard = np.any(~np.isnan(scores), axis=0).tolist()
+        silent = [name for name, known in zip(matchup.strata, heard, strict=True) if not known]
+        found.append(
+            replace(
+                one,
+                parts_erring=tuple(erring),
+                fragile=fragile,
+                silent=tuple(silent) if any(heard) and metric != FAILED else (),
+            )
+        )
     return Threshold(
         metric=metric,
         threshold=threshold,
@@ -162,6 +182,16 @@ def threshold_of(matchup: Matchup, metric: str, threshold: float, alpha: float) 
         score_digits=matchup.score_digits,
         whole=whole or 1.0,
     )
+
+
+def _worst(matchup: Matchup, metric: str, table: RoundTable, index: int) -> Floats:
+    """A variant's scores, its missing ones the worst that there can be, [rounds, scenarios]."""
+    rules = bounded_by(table, declared_rules(matchup.spec, matchup.kind, metric=metric))
+    ends = rules.score_bounds or seen_range(table)
+    if ends is None:
+        return table.scores[:, :, index]
+    worst = ends[0] if rules.higher_is_better else ends[1]
+    return filled(table, {index: worst}).scores[:, :, index]
 
 
 def _by_labels(
@@ -263,6 +293,10 @@ def _told(found: Threshold, one: VariantThreshold) -> str:
         text += f"; {unseen(one.sessions - one.unscored)}"
     if one.too_few:
         text += f" (nothing passes with more than {100 * MOST_UNSCORED:g} % of them)"
+    if one.silent:
+        text += f"; it has none in {names_listed(one.silent)}, so this is not about that"
+    if one.fragile:
+        text += "; fragile: not met if those without a score had gone as badly as can be"
     return text
 
 
@@ -291,6 +325,8 @@ def threshold_as_data(found: Threshold) -> JSON:
                 "n": one.n,
                 "failed": one.failed,
                 "unscored": one.unscored,
+                "fragile": one.fragile,
+                "without_scores_in": list(one.silent),
                 "judge_error": None if one.judge_error is None else found.whole * one.judge_error,
             }
             for one in found.variants

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 from xml.etree import ElementTree as ET
 
@@ -16,13 +16,14 @@ from matrix.report.page.known import RunFacts, level_columns, levels_of
 from matrix.report.run.explained import explanation_lines
 from matrix.report.run.report_file import escaped
 from matrix.report.run.summary_text import head_line, spent_line, verdict_line
-from matrix.report.text import interval, number
+from matrix.report.text import interval, number, plural
 from matrix.store.reading.reader import RunTables
 from matrix.store.run.made_here import NOT_MADE_HERE, is_made_here
 
 MOST_LINES: Final = 12
 """Of a comment: it has to be read without scrolling."""
 _MOST_VARIANTS: Final = 4
+_MOST_GATES: Final = 2
 _MOST_GROUPS: Final = 3
 _MOST_CASES: Final = 5
 _LONGEST_CASE: Final = 120
@@ -39,7 +40,7 @@ def as_github(run: RunFacts) -> str:
         lines.append(f"Received: {escaped(NOT_MADE_HERE)}")
     lines.append(f"{escaped(head_line(summary))}; {spent_line(summary)}")
     if (gate := summary.run.gate) is not None:
-        lines += [escaped(line) for line in gate.lines[:1]]
+        lines += _gates(gate.lines)
     elif run.told is not None and run.told.cases:
         counts = dict.fromkeys(("passed", "failed", "error", "skipped"), 0)
         for case in run.told.cases:
@@ -53,14 +54,22 @@ def as_github(run: RunFacts) -> str:
             more = f"; and {len(lost) - _MOST_CASES} more" if len(lost) > _MOST_CASES else ""
             lines.append(f"Not passed: {named}{more}")
     if run.study is not None:
-        rows = run.study.rows[:_MOST_VARIANTS]
+        if cautions := run.study.comparison.cautions:
+            more = f" (and {len(cautions) - 1} more to mind)" if len(cautions) > 1 else ""
+            lines.append(f"Mind: {escaped(cautions[0])}{more}")
+        sign = -1 if run.study.verdict.rules.higher_is_better else 1
+        known = [one for one in run.study.rows if one.mean is not None]
+        ranked = sorted(known, key=lambda one: sign * (one.mean or 0.0))
+        ranked += [one for one in run.study.rows if one.mean is None]
+        rows = ranked[:_MOST_VARIANTS]
         digits = run.study.figures.digits
         told = "; ".join(
             f"{escaped(one.level)} {number(one.mean, digits)} "
             f"({interval(one.low, one.high, digits)})"
             for one in rows
         )
-        lines.append(told)
+        left = len(ranked) - len(rows)
+        lines.append(f"{told}; and {left} more" if left else told)
     if run.explained is not None:
         groups = explanation_lines(run.explained, _MOST_GROUPS)
         whose = f"{run.explained.model} reading {run.explained.read:,} sessions"
@@ -69,6 +78,16 @@ def as_github(run: RunFacts) -> str:
     lines += _turns(run)
     text = "\n".join(lines[:MOST_LINES]) + "\n"
     return text.replace("@", "@\u200b")  # nobody is called by the name of a variant
+
+
+def _gates(lines: Sequence[str]) -> list[str]:
+    """Gates that fail the run first; how many more there are."""
+    ordered = sorted(lines, key=lambda line: not line.startswith("gate FAILED"))
+    told = [escaped(line) for line in ordered[:_MOST_GATES]]
+    if left := len(ordered) - len(told):
+        failed = sum(line.startswith("gate FAILED") for line in ordered[_MOST_GATES:])
+        told[-1] += f"; {plural(left, 'more gate')}, {failed:,} of them failed"
+    return told
 
 
 def _turns(run: RunFacts) -> Iterator[str]:

@@ -56,6 +56,7 @@ def _lines(summary: Summary) -> Iterator[str]:
     comparison = summary.comparison
     if comparison is not None:
         yield f"\n**Rests on:** {escaped(comparison.rests_on)}"
+        yield from (f"\n**Mind:** {escaped(told)}" for told in comparison.cautions)
     if summary.standing is not None:
         yield f"\n**Judge:** {escaped(summary.standing.sentence)}"
     if comparison is not None:

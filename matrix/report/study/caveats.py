@@ -11,13 +11,12 @@ from matrix.model.records import PLAYED
 from matrix.report.compare.changes import changes_between, other_rules
 from matrix.report.compare.compare import MatchupVerdict
 from matrix.report.compare.unscored import (
-    uncounted_places,
     unscored_of,
     unscored_told,
 )
 from matrix.report.run.summary import moved_models
 from matrix.report.run.summary_text import moved_alias
-from matrix.report.text import names_listed, plural
+from matrix.report.text import plural
 from matrix.store.run.made_here import NOT_MADE_HERE, is_made_here
 
 ENOUGH_LEFT = 0.05
@@ -100,22 +99,6 @@ def _unscored(judged: MatchupVerdict) -> Iterator[str]:
     told = unscored_told(found, judged.metric)
     if told and any(one.without < one.ended for one in found):
         yield told
-    places = uncounted_places(judged.matchup, judged.table)
-    if mute := [one.name for one in places if one.mute and not one.variants]:
-        yield (
-            f"Nothing here is about {names_listed(mute)}: of a variant or more, no session there "
-            f"has a {judged.metric}."
-        )
-    if mute := [one.told for one in places if one.mute and one.variants]:
-        yield (
-            f"No session has a {judged.metric} in {names_listed(mute)}: what is said of that "
-            "beside another leaves it out, and its mean is of what is left."
-        )
-    if thin := [one.told for one in places if not one.mute]:
-        yield (
-            f"A difference here leaves out {names_listed(thin)}: there, two variants have fewer "
-            f"than two pairs with a {judged.metric} of both."
-        )
 
 
 def _values(judged: MatchupVerdict) -> Iterator[str]:

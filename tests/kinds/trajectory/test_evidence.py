@@ -331,3 +331,21 @@ def test_a_table_of_directions_that_is_not_read_is_told(tmp_path: Path) -> None:
     (one, *_) = unread_in(NOTE, note(text), Layout())
     assert "a b | supports" in one.text
     assert not unread_in(NOTE, note(table("History", "What | Speaks | Source", *rows)), Layout())
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["No change: 31 of 280, then 30 of 274.", "Marcus, Northside: no change since November.",
+     "Nothing changed: 11 % and 11 %.", "Lena: unchanged since May"],
+)  # fmt: skip
+def test_that_nothing_changed_is_evidence_where_it_is_counted_or_somebodys(
+    tmp_path: Path, said: str
+) -> None:
+    assert counts(tmp_path, f"## Evidence against\n\n- {said}\n") == (0, 1)
+    rows = table("Evidence", "What | Way | Source", f"{said} | against | ")
+    assert counts(tmp_path, rows) == (0, 1)
+
+
+@pytest.mark.parametrize("said", ["No change this week", "no changes since March", "unchanged"])
+def test_that_nothing_was_added_is_none(tmp_path: Path, said: str) -> None:
+    assert counts(tmp_path, f"## Evidence against\n\n- {said}\n") == (0, 0)

@@ -203,3 +203,32 @@ def test_junit_and_csv_say_that_models_were_simulated(played: Project) -> None:
         assert found == {"simulated": "simulated"}
     rows = list(csv.DictReader(io.StringIO(played.matrix("report", "it", "--format", "csv").out)))
     assert {row["simulated"] for row in rows} == {"true"}
+
+
+def test_a_comment_tells_of_the_gates_that_failed_first(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    project.write(counter_spec(options={"turns": 2}, per_cell=12))
+    flags = ("--threshold", "calls=99", "--threshold", "score=1000")
+    done = project.matrix(
+        "run", *flags, "--fail-on", "threshold", "--executor", "in-process", "--run-id", "it"
+    )
+    assert done.code == 3, done
+    kept = json.loads(project.matrix("show", "it", "--json").out)["gate"]["lines"]
+    assert not kept[0].startswith("gate FAILED")  # its first one passed
+    told = project.matrix("report", "it", "--format", "github").out.splitlines()
+    gates_told = [line for line in told if line.startswith("gate ")]
+    assert gates_told[0].startswith("gate FAILED: score at least 1,000")
+    assert len(gates_told) == 2
+
+
+def test_a_comment_of_many_variants_has_the_best_first_and_how_many_more(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    spec = counter_spec(factors={"step": [1, 2, 3, 4, 5, 9]}, options={"turns": 2}, per_cell=12)
+    project.write(spec)
+    assert project.matrix("run", "--executor", "in-process", "--run-id", "it").code == 0
+    (line,) = [
+        line
+        for line in project.matrix("report", "it", "--format", "github").out.splitlines()
+        if "; and 2 more" in line
+    ]
+    assert line.startswith("9 ")

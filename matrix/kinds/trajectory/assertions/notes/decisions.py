@@ -128,7 +128,8 @@ def _is_label(line: str, label: str, words: Iterable[str]) -> bool:
 _VAGUE: Final = re.compile(
     r"(?:if|when|should|unless) (?:(?:things|circumstances|something|anything|conditions|needs|"
     r"priorities|it|the (?:situation|context|market|data|evidence)) )?(?:ever )?"
-    r"(?:changes?|doesn'?t work(?: out)?|does not work(?: out)?|fails?|goes wrong|needed|necessary|"
+    r"(?:changes?\b(?! (?:to|from|into|by|in|its|their)\b)|doesn'?t work(?: out)?|"
+    r"does not work(?: out)?|fails?\b(?! (?:to|in|at|on|for|with)\b)|goes wrong|needed|necessary|"
     r"required|appropriate|new (?:information|evidence|data)\b|"
     r"(?:(?:gets?|becomes?) (?:any |much |even )?(?:worse|bad)|worsens?|deteriorates?|"
     r"go(?:es)? (?:wrong|badly|south))(?=\W*$|\s*[.;,]))"
@@ -147,6 +148,18 @@ _MEASURED: Final = re.compile(
     r"nov(?:ember)?|dec(?:ember)?|monday|tuesday|wednesday|thursday|friday)\b",
     re.IGNORECASE,
 )
+_SUBJECT: Final = re.compile(
+    r"(?:things|circumstances|something|anything|conditions|needs|priorities|it|we|i|"
+    r"the (?:situation|context|market|data|evidence))\b",
+    re.IGNORECASE,
+)
+"""How what follows an ``if`` begins that says nothing in particular."""
+_IDLE: Final = re.compile(
+    r"\b(?:over time|over all|as before|before long|after all|after a while|within reason)\b",
+    re.IGNORECASE,
+)
+"""Words of measure that measure nothing here."""
+_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+")
 _NO: Final = r"no (?:reversal|condition|trigger|criteri|way back|turning back|going back)\w*\b"
 _SETTLED: Final = (
     r"(?:defined|decided|discussed|agreed|determined|specified|applicable|foreseen|planned|"
@@ -190,6 +203,24 @@ def vague(condition: str) -> str:
     words = re.findall(r"[\w'%-]+", _LEADS.sub(" ", condition))
     if len(words) < _LEAST_WORDS:
         return f"has {len(words)} words"
-    if (found := _VAGUE.search(condition)) and not _MEASURED.search(_VAGUE.sub(" ", condition)):
-        return f"names nothing to measure: {found[0]!r}"
+    # an aside behind a whole sentence that says when decides nothing
+    first, *more = _SENTENCE.split(condition, maxsplit=1)
+    whole = len(re.findall(r"[\w'%-]+", first)) >= _LEAST_WORDS and _CONDITION.search(first)
+    if more and whole and not _names_nothing(first):
+        return ""
+    if found := _names_nothing(condition):
+        return f"names nothing to measure: {found!r}"
     return ""
+
+
+def _names_nothing(condition: str) -> str:
+    """What in it speaks of things in general, if nothing in it can be measured.
+
+    The ``if`` may stand in what the condition is called: ``Reverse if: it does not work out``.
+    """
+    said = condition.strip(" *_`-")
+    read = f"if {said}" if _SUBJECT.match(said) else said
+    found = _VAGUE.search(read)
+    if found is None or _MEASURED.search(_IDLE.sub(" ", _VAGUE.sub(" ", read))):
+        return ""
+    return found[0]

@@ -94,6 +94,9 @@ _SHORTENED: Final = re.compile(r"\b(n)/(a)\b|\b(no)[ -](one)\b|(\w)n['\u2019]t\b
 _CLAUSE: Final = re.compile(r"[;:,.!?()\[\]<>|\u2013\u2014\u2192]|(?<=\s)-(?=\s)|(?<=\S)-(?=\s)")
 _TOKEN: Final = re.compile(r"[^\W\d_]+|\d+")
 _LABEL: Final = re.compile(r"([^:]{1,40}):\s+(\S.*)", re.DOTALL)
+_COUNTED: Final = re.compile(r"\b\d+ (?:of|out of) \d+\b|\d\s?%")
+_UNCHANGED: Final = re.compile(r"(?:no|without) changes?\b|unchanged\b", re.IGNORECASE)
+"""What somebody who is named saw, and no word for there being nothing."""
 _ORDINAL: Final = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b", re.IGNORECASE)
 _MOST_OF_A_LABEL: Final = 4
 _LONGEST: Final = 400
@@ -106,11 +109,15 @@ def says_nothing(text: str) -> bool:
     if len(text) > _LONGEST:
         return False
     plain = _ORDINAL.sub("", _SHORTENED.sub(_long, _MARKS.sub("", text)))
+    if _COUNTED.search(plain):
+        return False  # no change: 31 of 280, then 30 of 274
     if _denies(plain):
         return True
     label = _LABEL.fullmatch(plain.strip())
     named = label is not None and len(_TOKEN.findall(label[1])) <= _MOST_OF_A_LABEL
-    return label is not None and named and _denies(label[2], to_the_end=True)
+    if label is None or not named or _UNCHANGED.match(label[2]):
+        return False  # Marcus: no change since November
+    return _denies(label[2], to_the_end=True)
 
 
 def _long(found: re.Match[str]) -> str:
