@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import repeat
-from math import exp, sqrt
+from math import comb, exp, sqrt
 from typing import Final
 
 import numpy as np
@@ -34,7 +34,8 @@ from matrix.stats import (
     verdict_of,
 )
 from matrix.stats.estimates.student import t_quantile
-from matrix.stats.planning.planning import gate_of
+from matrix.stats.planning.planning import chance_to_show, gate_of
+from matrix.stats.planning.yes_no_chance import YesNoScores
 from matrix.stats.rounds.own_mean import own_mean
 from matrix.stats.rounds.round_table import RoundTable
 from matrix.stats.verdicts.sequential import lead_after_looks
@@ -264,6 +265,7 @@ class Promise:
         best: Runs that named it.
         another: Runs that named another.
         rounds: Mean number of rounds after which a run was decided, or over.
+        by_t: Of yes/no scores, rounds that would be planned by the noncentral t alone.
     """
 
     planned: int
@@ -271,6 +273,7 @@ class Promise:
     best: int
     another: int
     rounds: float
+    by_t: int | None = None
 
 
 def play_promise(engine: Engine, k: int, rate: float, runs: int) -> Promise:
@@ -296,6 +299,86 @@ def play_promise(engine: Engine, k: int, rate: float, runs: int) -> Promise:
         best=best,
         another=sum(one.winner is not None for one in found) - best,
         rounds=float(np.mean([one.decided_at or n for one in found])),
+    )
+
+
+def promised_yes_no(runs: int) -> Iterator[Sequence[object]]:
+    """The same promise of scores that are 0 or 1, of which a winner takes six differing pairs."""
+    yield (
+        *("engine", "rates", "scenarios", "variants", "sessions that fail", "rounds planned"),
+        *("promised", "by t alone", "the best named", "another named", "mean rounds"),
+    )
+    cells = [(engine, world) for engine in ENGINES for world in YES_NO]
+    with ProcessPoolExecutor() as pool:
+        played = pool.map(play_yes_no, *zip(*cells, strict=True), repeat(runs))
+        for (engine, world), kept in zip(cells, played, strict=True):
+            yield (
+                *(engine, f"{world.best:g} and {world.other:g}", world.scenarios, world.k),
+                *(f"{world.fail:.0%}", kept.planned, f"{kept.promised:.3f}", kept.by_t),
+                *(Rate(kept.best, runs), Rate(kept.another, runs), f"{kept.rounds:.1f}"),
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class YesNoWorld:
+    """True pass rates of the best variant and of each other one, and what they are played in."""
+
+    best: float
+    other: float
+    scenarios: int = 1
+    k: int = 2
+    fail: float = 0.0
+
+    @property
+    def effect(self) -> float:
+        """How far the best one is ahead."""
+        return self.best - self.other
+
+    @property
+    def sd(self) -> float:
+        """Spread of a round's difference, over the rounds that have any: as a pilot measures it."""
+        seen, counts = (1 - self.fail) ** 2, range(1, self.scenarios + 1)
+        weights = [
+            comb(self.scenarios, n) * seen**n * (1 - seen) ** (self.scenarios - n) for n in counts
+        ]
+        share = sum(w / n for w, n in zip(weights, counts, strict=True)) / sum(weights)
+        return sqrt(share * sum(rate * (1 - rate) for rate in (self.best, self.other)))
+
+
+YES_NO: Final = (
+    *(YesNoWorld(1.0, 0.6), YesNoWorld(1.0, 0.7), YesNoWorld(1.0, 0.8), YesNoWorld(0.95, 0.65)),
+    *(YesNoWorld(0.9, 0.5), YesNoWorld(0.98, 0.8, 3), YesNoWorld(1.0, 0.85, 3)),
+    *(YesNoWorld(0.95, 0.6, 1, 4), YesNoWorld(0.95, 0.6, 1, 2, 0.1)),
+    YesNoWorld(0.95, 0.7, 3, 2, 0.05),
+)
+
+
+def play_yes_no(engine: Engine, world: YesNoWorld, runs: int) -> Promise:
+    """Plan for a chance of 80 % to show the better pass rate, and play the plan to verdicts.
+
+    A failure margin of 20 points, failures that have nothing to do with the scores.
+    """
+    goal, margin = PowerGoal(ALPHA, n_variants=world.k, engine=engine), 0.2
+    size = (margin, world.scenarios, world.effect, world.sd)
+    need = rounds_to_win(goal, *size, icc=0.1, rate=world.fail, yes_no=1.0)
+    n, by_t = need.total, rounds_to_win(goal, *size, icc=0.1, rate=world.fail).total
+    gate = gate_of(goal, margin, world.scenarios, icc=0.1, rate=world.fail)
+    values = YesNoScores(1.0, world.scenarios, world.fail, need.failures)
+    rules = Rules(ALPHA, failure_margin=margin, score_bounds=(0.0, 1.0), engine=engine)
+    rng, found = np.random.default_rng([world.k, int(100 * world.best)]), []
+    rates = np.where(np.arange(world.k) == 0, world.best, world.other)
+    for _ in range(runs):
+        scores = (rng.random((n, world.scenarios, world.k)) < rates).astype(np.float64)
+        failed = rng.random(scores.shape) < world.fail
+        found.append(_with_dropping(scores, rules, np.where(failed, _FAILED, 0)))
+    best = sum(one.winner == 0 for one in found)
+    return Promise(
+        planned=n,
+        promised=chance_to_show(n, world.effect, world.sd, goal, values) * gate.chance(n),
+        best=best,
+        another=sum(one.winner is not None for one in found) - best,
+        rounds=float(np.mean([one.decided_at or n for one in found])),
+        by_t=by_t,
     )
 
 
@@ -549,6 +632,7 @@ SECTIONS: Final[dict[str, Callable[[int], Iterator[Sequence[object]]]]] = {
     "several": several,
     "printed": printed,
     "promised": promised,
+    "promised_yes_no": promised_yes_no,
     "power": power,
     "gate": gate,
     "means": means,

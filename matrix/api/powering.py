@@ -41,6 +41,7 @@ def power(
     confidence: float | None = None,
     engine: str | None = None,
     failure_margin: float | None = None,
+    yes_no: bool = False,
     results: str | Path = RESULTS,
 ) -> PowerAnswer:
     """What a difference takes in rounds, sessions and money, or what so many rounds can show.
@@ -66,6 +67,8 @@ def power(
         confidence: 0.95 for an error rate of 5 %.
         engine: ``fixed``, ``planned`` or ``open-ended``.
         failure_margin: Percentage points by which a winner may fail more often.
+        yes_no: Whether scores are 0 or 1, as those of a pilot tell by themselves: a winner then
+            takes a number of differing pairs, too.
         results: Folder of runs, for the pilot.
 
     Raises:
@@ -75,7 +78,7 @@ def power(
         "effect": effect, "sd": sd, "sd_a": sd_a, "sd_b": sd_b, "correlation": correlation,
         "rounds": rounds, "budget": budget, "variants": variants, "pairs": pairs,
         "chance": chance, "confidence": confidence, "engine": engine,
-        "failure_margin": failure_margin, "pilot": pilot, "spec": spec,
+        "failure_margin": failure_margin, "pilot": pilot, "spec": spec, "yes_no": yes_no,
     }  # fmt: skip
     _, (base, seen) = together(
         lambda: _check(given), lambda: _sources(spec, pilot, factor, metric, results)
@@ -207,11 +210,31 @@ def _overlaid(
         metric=start.metric,
         unit=start.unit,
         pilot=seen if _spread(given) is None else None,
+        yes_no=(0.0, 1.0) if given["yes_no"] else None,
     )
+    if seen is not None and seen.yes_no is not None:
+        question = replace(question, yes_no=seen.yes_no)
+    _check_yes_no(question)
     if start.round_nano is None:
         return question
     share = question.sessions_per_round / start.sessions_per_round
     return replace(question, round_nano=round(start.round_nano * share))
+
+
+def _check_yes_no(question: PowerQuestion) -> None:
+    """Raise for sizes that differences of two values cannot have."""
+    if question.apart is None or question.yes_no is None:
+        return
+    low, high = question.yes_no
+    whose, mistakes = f"as scores are {low:g} or {high:g}", []
+    if question.effect is not None and question.effect >= question.apart:
+        told = f"found {question.effect:g}; must be below {question.apart:g}, {whose}"
+        mistakes.append(_mistake("--effect", told))
+    if question.sd > question.apart and question.pilot is None:
+        told = f"found {question.sd:g}; must be at most {question.apart:g}, {whose}"
+        mistakes.append(_mistake("--sd", told))
+    if mistakes:
+        raise BadInput(mistakes)
 
 
 def _spread(given: dict[str, Any]) -> float | None:

@@ -77,6 +77,9 @@ def power(
         float | None,
         _number("--failure-margin", "Points by which a winner may fail more often.", "POINTS"),
     ] = None,
+    yes_no: Annotated[
+        bool, typer.Option("--yes-no", help="Scores are 0 or 1; those of a run tell themselves.")
+    ] = False,
     results: ResultsOption = "results",
     json: JsonOption = False,
 ) -> None:
@@ -103,6 +106,7 @@ def power(
         confidence=confidence,
         engine=engine,
         failure_margin=failure_margin,
+        yes_no=yes_no,
         results=results,
     )
     if json:

@@ -24,7 +24,7 @@ ARGUMENTS: Final = {
     )},
     **{f"--{name.replace('_', '-')}": f"{name}=True" for name in (
         "allow_outside", "finish_last", "force", "lower_is_better", "missing", "redo_errored",
-        "redo_turn", "stop_early", "trust",
+        "redo_turn", "stop_early", "trust", "yes_no",
     )},
     "--explain": "model",
     "--format": "form",

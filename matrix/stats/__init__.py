@@ -23,6 +23,7 @@ from matrix.stats.estimates.proportions import (
     McNemar,
     clopper_pearson_lower,
     clopper_pearson_upper,
+    discordant_needed,
     mcnemar,
     newcombe_paired,
     wilson,
@@ -90,7 +91,7 @@ from matrix.stats.rounds.own_mean import OwnMean, own_mean
 from matrix.stats.rounds.round_table import OUTCOMES, PrefixEnd, RoundTable
 from matrix.stats.rounds.rounds import complete_rounds
 from matrix.stats.rounds.rules import MIN_ROUNDS, Engine, Flag, Reason, Rules, VerdictKind
-from matrix.stats.verdicts.comparisons import Comparison, discordant_needed, fixed_n_comparisons
+from matrix.stats.verdicts.comparisons import Comparison, fixed_n_comparisons
 from matrix.stats.verdicts.sentence import verdict_sentence
 from matrix.stats.verdicts.sequential import Beaten
 from matrix.stats.verdicts.verdict import VariantSummary, Verdict, fixed_n_verdict, verdict_of

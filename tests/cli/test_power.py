@@ -14,6 +14,11 @@ def test_what_a_difference_takes(golden_run: GoldenRun) -> None:
     assert golden_run("power", "power", "--effect", "3", "--sd", "8").code == 0
 
 
+def test_what_a_difference_of_pass_rates_takes(golden_run: GoldenRun) -> None:
+    asked = ("--effect", "0.4", "--sd", "0.49", "--failure-margin", "20")
+    assert golden_run("power-yes-no", "power", *asked, "--yes-no").code == 0
+
+
 @pytest.mark.slow
 def test_what_a_budget_shows_with_the_plan_and_prices_of_a_spec(golden_run: GoldenRun) -> None:
     golden_run("power-budget", "power", "standard", "--budget", "40", "--sd", "8")

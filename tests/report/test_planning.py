@@ -71,7 +71,7 @@ def pilot(path: Path, rounds: int = 20, failing: int = 0, **more: Any) -> Path:
             {"prompt": level},
             number,
             scenario,
-            score=60.0 + (level == "warm") * 4 * (number % 2),
+            score=60.0 + number % 3 + (level == "warm") * 4 * (number % 2),
             outcome="failed" if number < failing and level == "warm" else "completed",
         )
         for number, scenario, level in itertools.product(range(rounds), "ab", TWO["prompt"])
@@ -131,6 +131,40 @@ def test_what_is_given_goes_over_what_the_run_says(tmp_path: Path) -> None:
 def test_a_run_without_a_spread_is_refused(tmp_path: Path, rounds: int, told: str) -> None:
     with pytest.raises(BadInput, match=told):
         matrix.power(effect=3, pilot=pilot(tmp_path / "run", rounds=rounds))
+
+
+def test_a_pilot_of_yes_no_scores_tells_so_and_the_differing_pairs_are_counted(
+    tmp_path: Path,
+) -> None:
+    rows = [
+        Row({"prompt": level}, number, score=float(level == "warm" or number % 5 > 1))
+        for number, level in itertools.product(range(10), TWO["prompt"])
+    ]
+    path = make_run(tmp_path / "run", rows, TWO).path
+    found = matrix.power(effect=0.4, pilot=path, failure_margin=20)
+    assert found.question.yes_no == (0.0, 1.0)
+    assert found.needed is not None
+    assert found.needed.rounds.total > rounds_needed(0.4, found.question.sd)
+    assert "counts that a yes/no winner takes 6 differing pairs" in str(found)
+    told: Any = answer_as_data(found)
+    assert told["yes_no"] == {"values": [0.0, 1.0], "differing_pairs": 6}
+    with pytest.raises(BadInput, match="found 1; must be below 1, as scores are 0 or 1"):
+        matrix.power(effect=1, pilot=path)
+
+
+def test_without_a_pilot_it_is_said_whether_scores_are_taken_for_yes_no() -> None:
+    scale = matrix.power(effect=0.4, sd=0.49, failure_margin=20)
+    yes_no = matrix.power(effect=0.4, sd=0.49, failure_margin=20, yes_no=True)
+    assert "taken to be more than two" in str(scale)
+    assert "taken to be" not in str(matrix.power(effect=3, sd=8)), "nothing of 0 and 1 varies so"
+    assert scale.needed is not None
+    assert yes_no.needed is not None
+    assert (scale.needed.rounds.total, yes_no.needed.rounds.total) == (14, 19)
+    with pytest.raises(BadInput) as caught:
+        matrix.power(effect=2, sd=8, yes_no=True)
+    assert [mistake.source for mistake in caught.value.mistakes] == ["--effect", "--sd"]
+    few = matrix.power(rounds=10, sd=0.7, failure_margin=90, engine="planned", yes_no=True)
+    assert "can promise no winner: of scores that are 0 or 1" in str(few)
 
 
 def test_a_run_in_which_nothing_varies_is_refused(tmp_path: Path) -> None:

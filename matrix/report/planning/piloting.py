@@ -51,7 +51,14 @@ def pilot_of(matchup: Matchup, metric: str, run: RunFile) -> Pilot:
         round_nano=_round_nano(matchup, table, run),
         failure_rate=_failure_rate(matchup),
         simulated=matchup.simulated,
+        yes_no=_two_values(table),
     )
+
+
+def _two_values(table: RoundTable) -> tuple[float, float] | None:
+    """The values of a yes/no score; ``None`` of any other, as a verdict on it would have it."""
+    values = np.unique(table.scores[~np.isnan(table.scores)])
+    return (float(values[0]), float(values[1])) if values.size == 2 else None
 
 
 def _spread(table: RoundTable) -> float | None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import ceil
 
 from matrix.engine.prepare.prepared import Prepared
 from matrix.model.records import JSON
 from matrix.report.planning.planning import Pilot, PowerQuestion, Shown, gate_pairs, shown_by
-from matrix.report.planning.planning_text import cannot_win, failing, gate_words
+from matrix.report.planning.planning_text import (
+    cannot_win,
+    differing_counted,
+    gate_words,
+    no_promise,
+)
 from matrix.report.text import metric_value, plural
 from matrix.stats import PowerGoal
 from matrix.stats.rounds.rules import MIN_ROUNDS
@@ -49,6 +53,7 @@ def question_of_plan(prepared: Prepared, pilot: Pilot | None = None) -> PowerQue
         metric=spec.compare.metric,
         unit=unit,
         pilot=pilot,
+        yes_no=None if pilot is None else pilot.yes_no,
     )
 
 
@@ -70,10 +75,7 @@ def power_facts(prepared: Prepared, pilot: Pilot | None = None) -> list[tuple[st
 
 def _can_show(shown: Shown, question: PowerQuestion) -> str:
     if shown.effect is None and shown.rounds >= MIN_ROUNDS:
-        return (
-            f"no winner that could be promised, whatever the scores: if {failing(question)}, the "
-            f"failure gate is passed with a chance of {100 * shown.gate_chance:.0f} %"
-        )
+        return no_promise(shown, question)
     if shown.effect is None:
         return f"nothing: {plural(shown.rounds, question.unit)}, and any verdict takes {MIN_ROUNDS}"
     chance = f"with a chance of {100 * question.goal.power:.3g} %"
@@ -83,12 +85,16 @@ def _can_show(shown: Shown, question: PowerQuestion) -> str:
             f"differences from {in_sd:.2g} times their spread from {question.unit} to "
             f"{question.unit} up, {chance}"
         )
-        hint = f"; `matrix plan --from RUN` says it in units of {question.metric}"
+        hint = (
+            f"; `matrix plan --from RUN` says it in units of {question.metric}, and what yes/no "
+            "scores take"
+        )
         return words + hint if question.unit == "round" else words
     size = metric_value("", shown.effect)
+    counted = "" if question.yes_no is None else f"; {differing_counted(question)}"
     return (
         f"differences from {size} up, {chance}; their spread is {metric_value('', question.sd)} "
-        f"from {question.unit} to {question.unit} in {question.pilot.run_id}"
+        f"from {question.unit} to {question.unit} in {question.pilot.run_id}{counted}"
     )
 
 
@@ -98,11 +104,10 @@ def power_as_data(prepared: Prepared, pilot: Pilot | None = None) -> JSON:
     if question is None or question.rounds is None:
         return None
     shown = shown_by(question, question.rounds)
-    in_sd = replace(question, sd=1.0)
     return {
         "effect": None if pilot is None else shown.effect,
         "from": None if pilot is None else pilot.run_id,
-        "effect_in_sd": shown_by(in_sd, question.rounds).effect,
+        "effect_in_sd": None if shown.effect is None else shown.effect / question.sd,
         "failure_gate_pairs": gate_pairs(question),
         "fewest_rounds": MIN_ROUNDS,
         "pairs_per_round": question.pairs,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import ceil
+from math import ceil, inf
 
 from matrix.model.lines import in_line
 from matrix.model.money import NanoUSD
@@ -16,14 +16,15 @@ from matrix.stats import (
     PowerGoal,
     RoundsToWin,
     failure_gate_pairs,
-    power_of_rounds,
     rounds_for,
     rounds_to_win,
     sd_range,
     smallest_effect,
 )
+from matrix.stats.estimates.proportions import discordant_needed
 from matrix.stats.planning.gate_chance import MOST_ROUNDS
-from matrix.stats.planning.planning import gate_of
+from matrix.stats.planning.planning import chance_to_show, gate_of
+from matrix.stats.planning.yes_no_chance import YesNoScores
 from matrix.stats.rounds.rules import MIN_ROUNDS, design_effect
 
 ALMOST_SURE = 0.999
@@ -31,6 +32,9 @@ ALMOST_SURE = 0.999
 
 AROUND = (0.5, 0.75, 1.0, 1.5, 2.0)
 """Effects of the table, as shares of the one asked about."""
+
+MOST_APART = 0.95
+"""Centre of the table of yes/no scores at most, as a share of the distance of the two values."""
 
 ROUNDS_AROUND = (0.5, 1.0, 2.0)
 """Its numbers of rounds, as shares of the one that is the answer."""
@@ -48,6 +52,7 @@ class Pilot:
         round_nano: What a round cost, in nano-dollars.
         failure_rate: Share of sessions that failed.
         simulated: What to say of simulated models in it; empty if there are none.
+        yes_no: The two values of its scores, the lower first; ``None`` if there are others.
     """
 
     run_id: str
@@ -56,6 +61,7 @@ class Pilot:
     round_nano: NanoUSD
     failure_rate: float
     simulated: str
+    yes_no: tuple[float, float] | None = None
 
     @property
     def sd_range(self) -> tuple[float, float]:
@@ -80,6 +86,7 @@ class PowerQuestion:
         metric: What is compared.
         unit: What an independent observation is called.
         pilot: The run that the spread is from.
+        yes_no: The two values of a yes/no score, the lower first; ``None`` for other scores.
     """
 
     goal: PowerGoal
@@ -94,11 +101,27 @@ class PowerQuestion:
     metric: str = "score"
     unit: str = "round"
     pilot: Pilot | None = None
+    yes_no: tuple[float, float] | None = None
+
+    @property
+    def apart(self) -> float | None:
+        """How far the two values of a yes/no score are apart."""
+        return None if self.yes_no is None else self.yes_no[1] - self.yes_no[0]
+
+    @property
+    def differing_pairs(self) -> int:
+        """Differing pairs that a winner of yes/no scores takes."""
+        return discordant_needed(self.goal.alpha)
 
     @property
     def failure_rate(self) -> float:
         """Share of sessions that are expected to fail: as in the pilot, else none."""
         return 0.0 if self.pilot is None else self.pilot.failure_rate
+
+    def asked_of_scores(self, gate_chance: float) -> float | None:
+        """Chance to ask of the scores, as the gate has to be passed, too; ``None`` if too high."""
+        requested = self.goal.power / gate_chance if gate_chance else 1.0
+        return requested if requested < ALMOST_SURE else None
 
     @property
     def sessions_per_round(self) -> int:
@@ -138,7 +161,7 @@ class Shown:
     Attributes:
         rounds: The rounds.
         effect: The smallest difference that is shown with the power wanted; ``None`` below the
-            ten rounds that any verdict takes.
+            ten rounds that any verdict takes, and if there is none.
         sessions: In all rounds.
         cost_nano: Of all rounds; ``None`` if a round's cost is not known.
         can_win: Whether a winner can be named at all, if no session fails.
@@ -209,6 +232,8 @@ def answer(question: PowerQuestion) -> PowerAnswer:
     centre = question.effect or (None if shown is None else shown.effect)
     if centre is None:
         centre = smallest_effect(MIN_ROUNDS, question.sd, goal) or question.sd
+    if question.apart is not None:
+        centre = min(abs(centre), MOST_APART * question.apart)
     around = planned if question.effect is None else _rounds(question, centre).total
     columns = tuple(
         dict.fromkeys(max(MIN_ROUNDS, ceil(share * (around or 1))) for share in ROUNDS_AROUND)
@@ -222,8 +247,14 @@ def answer(question: PowerQuestion) -> PowerAnswer:
         gate_rounds_at_rate=_gate_at_rate(question),
         needed_at_worst=_at_worst(question),
         columns=columns,
-        table=tuple(_need(question, share * abs(centre), columns) for share in AROUND),
+        table=tuple(_need(question, effect, columns) for effect in _around(question, centre)),
     )
+
+
+def _around(question: PowerQuestion, centre: float) -> list[float]:
+    """Effects of the table: of yes/no scores those that can be."""
+    most = inf if question.apart is None else question.apart
+    return [effect for share in AROUND if (effect := share * abs(centre)) < most]
 
 
 def gate_pairs(question: PowerQuestion) -> int:
@@ -242,17 +273,31 @@ def gate_pairs(question: PowerQuestion) -> int:
 def shown_by(question: PowerQuestion, rounds: int) -> Shown:
     """What a number of rounds of the question's plan can show."""
     passed = _gate_chance(question, rounds)
-    # the scores must be shown all the surer, as both have to come out
-    requested = question.goal.power / passed if passed else 1.0
-    goal = replace(question.goal, power=requested) if requested < ALMOST_SURE else None
+    requested = question.asked_of_scores(passed)
+    goal = None if requested is None else replace(question.goal, power=requested)
     return Shown(
         gate_chance=passed,
         rounds=rounds,
-        effect=None if goal is None else smallest_effect(rounds, question.sd, goal),
+        effect=None if goal is None else _smallest_effect(question, rounds, goal),
         sessions=rounds * question.sessions_per_round,
         cost_nano=None if question.round_nano is None else rounds * question.round_nano,
         can_win=rounds >= max(MIN_ROUNDS, ceil(gate_pairs(question) / question.pairs)),
     )
+
+
+def _smallest_effect(question: PowerQuestion, rounds: int, goal: PowerGoal) -> float | None:
+    if (values := _values(question)) is None:
+        return smallest_effect(rounds, question.sd, goal)
+    # with fewer rounds than the failure gate takes, it is said of the scores alone
+    values = replace(values, opens=min(values.opens, rounds))
+    return values.smallest_effect(rounds, question.sd, goal)
+
+
+def _values(question: PowerQuestion) -> YesNoScores | None:
+    if question.apart is None:
+        return None
+    opens = ceil(gate_pairs(question) / question.pairs)
+    return YesNoScores(question.apart, question.pairs, question.failure_rate, opens)
 
 
 def _looks(goal: PowerGoal) -> bool:
@@ -276,6 +321,7 @@ def _rounds(question: PowerQuestion, effect: float | None, sd: float | None = No
         question.sd if sd is None else sd,
         icc=question.failure_icc,
         rate=question.failure_rate,
+        yes_no=question.apart,
     )
 
 
@@ -295,8 +341,9 @@ def _need(question: PowerQuestion, effect: float, columns: Sequence[int]) -> Nee
     rounds = _rounds(question, effect)
     cost = None if question.round_nano is None else rounds.total * question.round_nano
     opens = ceil(gate_pairs(question) / question.pairs)  # before, nobody can be named
+    values = _values(question)
     powers = tuple(
-        power_of_rounds(n, effect, question.sd, question.goal) * _gate_chance(question, n)
+        chance_to_show(n, effect, question.sd, question.goal, values) * _gate_chance(question, n)
         if n >= opens
         else 0.0
         for n in columns

@@ -68,13 +68,24 @@ def _shown(shown: Shown, question: PowerQuestion) -> str:
     if shown.rounds < MIN_ROUNDS:
         return f"{start} can show nothing: any verdict takes {MIN_ROUNDS} {question.unit}s."
     if shown.effect is None:
-        return (
-            f"{start} can promise no winner, whatever the scores: if {failing(question)}, the "
-            f"failure gate is passed with a chance of {100 * shown.gate_chance:.0f} %{cost}."
-        )
+        return f"{start} can promise {no_promise(shown, question)}{cost}."
     chance = f"with a chance of {100 * question.goal.power:.3g} %"
     size = f"{_value(shown.effect)} ({shown.effect / question.sd:.2g} standard deviations)"
     return f"{start} can show a difference of {size} or more, {chance}{cost}."
+
+
+def no_promise(shown: Shown, question: PowerQuestion) -> str:
+    """That no difference is shown with the chance wanted, and why."""
+    if question.asked_of_scores(shown.gate_chance) is not None:
+        low, high = (_value(end) for end in question.yes_no or (0.0, 1.0))
+        return (
+            f"no winner: of scores that are {low} or {high}, so few show no difference with a "
+            f"chance of {100 * question.goal.power:.3g} %"
+        )
+    return (
+        f"no winner, whatever the scores: if {failing(question)}, the failure gate is passed with "
+        f"a chance of {100 * shown.gate_chance:.0f} %"
+    )
 
 
 def cannot_win(question: PowerQuestion, rounds: int, gate_pairs: int) -> str:
@@ -99,6 +110,7 @@ def _facts(answer: PowerAnswer) -> list[tuple[str, str]]:
     if answer.needed is not None and (scores := answer.needed.rounds.scores) is not None:
         chance = f"for a chance of {100 * goal.power:.3g} %"
         rows.append(("scores", f"{plural(scores, unit)}, {chance}"))
+    rows += _of_values(question)
     rows.append(("failures", gate_words(question, answer.gate_pairs, answer.gate_rounds)))
     pilot = question.pilot
     if pilot is not None and pilot.failure_rate:
@@ -106,14 +118,31 @@ def _facts(answer: PowerAnswer) -> list[tuple[str, str]]:
         needs = "more than can be counted" if more is None else plural(more, unit)
         sure = f"for a chance of {100 * goal.power:.3g} % to pass"
         rows.append(("", f"if {failing(question)}: {needs} {sure}, by simulation"))
-        if answer.needed is not None and answer.needed.rounds.at_rate is not None:
-            rows.append(("both", f"{plural(answer.needed.rounds.total, unit)}"))
+    if answer.needed is not None and answer.needed.rounds.at_rate is not None:
+        rows.append(("both", f"{plural(answer.needed.rounds.total, unit)}"))
     rows += [("any verdict", plural(MIN_ROUNDS, unit)), ("looks", _ENGINES[goal.engine])]
     sure = f"{100 * (1 - goal.alpha):.4g} % confidence"
     rows.append(
         ("plan", f"{goal.n_variants} variants, {plural(question.pairs, 'pair')} per {unit}, {sure}")
     )
     return rows + _from(answer)
+
+
+def _of_values(question: PowerQuestion) -> list[tuple[str, str]]:
+    """What is counted for yes/no scores, or that scores are taken not to be of that kind."""
+    if question.yes_no is not None:
+        low, high = (_value(end) for end in question.yes_no)
+        whose = "" if question.pilot is None else f", as in {question.pilot.run_id}"
+        return [("yes/no", f"scores are {low} or {high}{whose}; {differing_counted(question)}")]
+    if question.pilot is not None or question.sd > 1.0:
+        return []  # scores of 0 and 1 differ by less
+    told = f"a winner takes {question.differing_pairs} differing pairs besides"
+    return [("values", f"taken to be more than two; of yes/no scores (--yes-no) {told}")]
+
+
+def differing_counted(question: PowerQuestion) -> str:
+    """That the rule on differing pairs is in all rounds and chances."""
+    return f"counts that a yes/no winner takes {question.differing_pairs} differing pairs"
 
 
 def failing(question: PowerQuestion) -> str:
@@ -181,6 +210,9 @@ def answer_as_data(answer: PowerAnswer) -> JSON:
         **_goal_as_data(question.goal),
         "pairs_per_round": question.pairs,
         "failure_margin": question.failure_margin,
+        "yes_no": None
+        if question.yes_no is None
+        else {"values": list(question.yes_no), "differing_pairs": question.differing_pairs},
         "round_usd": _usd(question.round_nano),
         "budget_usd": _usd(question.budget_nano),
         "from": None

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import ceil, log2, sqrt
 
 from matrix.stats.estimates.interval import Interval, check_alpha
 from matrix.stats.estimates.student import t_quantile
@@ -169,6 +169,14 @@ def mcnemar(b: int, c: int) -> McNemar:
     up_to = float(bdtr(m, n, 0.5))
     below = float(bdtr(m - 1, n, 0.5)) if m else 0.0
     return McNemar(b, c, min(1.0, 2.0 * up_to), min(1.0, up_to + below))
+
+
+def discordant_needed(level: float) -> int:
+    """Fewest differing yes/no pairs at which an exact two-sided p can reach ``level``: 6 for .05.
+
+    All m pairs pointing one way have p = 2 / 2**m.
+    """
+    return ceil(1 + log2(1 / level))
 
 
 def _normal_z(alpha: float) -> float:

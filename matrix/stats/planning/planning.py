@@ -1,7 +1,8 @@
 """What a plan has to allow for besides the scores: the failure gate, and a spread that is a guess.
 
 A winner must also be shown to fail at most a margin more often, and that takes a number of pairs
-that has nothing to do with how far apart the scores are.
+that has nothing to do with how far apart the scores are. A winner of yes/no scores must differ in
+enough pairs as well.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from matrix.stats.estimates.samples import refuse
 from matrix.stats.looks.betting import log_gate_capital
 from matrix.stats.planning.gate_chance import MOST_ROUNDS, FailureGate
 from matrix.stats.planning.power import PowerGoal, power_of_rounds, rounds_needed
+from matrix.stats.planning.yes_no_chance import YesNoScores
 from matrix.stats.rounds.rules import MIN_ROUNDS, design_effect
 
 MOST_GATE_PAIRS = 10_000_000
@@ -26,11 +28,13 @@ class RoundsToWin:
     """Rounds after which a winner can be named, by what they are needed for.
 
     Attributes:
-        scores: For the difference in scores; ``None`` where no difference was asked about.
+        scores: For the difference in scores; ``None`` where no difference was asked about. Of
+            yes/no scores `MOST_ROUNDS` stands for that many or more.
         failures: For the failure gate, as long as no session fails.
         fewest: What any verdict takes.
-        at_rate: For the chance wanted of all of it where sessions fail at a rate; ``None`` where
-            none do. `MOST_ROUNDS` stands for that many or more.
+        at_rate: For the chance wanted of all of it where sessions fail at a rate, and of yes/no
+            scores where looks before the gate opens are missed; ``None`` where the others are
+            enough. `MOST_ROUNDS` stands for that many or more.
     """
 
     scores: int | None
@@ -91,6 +95,7 @@ def rounds_to_win(
     *,
     icc: float = 0.0,
     rate: float = 0.0,
+    yes_no: float | None = None,
 ) -> RoundsToWin:
     """Rounds that naming a winner takes.
 
@@ -105,6 +110,8 @@ def rounds_to_win(
         sd: Standard deviation of the difference from round to round.
         icc: How far failures of one round are allowed to go together, from 0 to 1.
         rate: Share of sessions that fail, the same for all variants.
+        yes_no: Of scores of two values, how far these are apart: a winner then takes a number of
+            differing pairs, too, and chances are simulated. ``None`` for other scores.
     """
     if pairs_per_round < 1:
         raise ValueError(f"a round has at least one pair of sessions; got {pairs_per_round}")
@@ -113,16 +120,44 @@ def rounds_to_win(
         failure_margin, goal.alpha, sequential=gate.sequential, per_effective=gate.per_effective
     )
     assert pairs is not None  # without failures every margin is shown sooner or later
-    scores = None if effect is None else rounds_needed(effect, sd, goal)
-    least = RoundsToWin(scores, ceil(pairs / pairs_per_round))
-    if not rate:
+    opens, alone, values = ceil(pairs / pairs_per_round), None, None
+    if yes_no is not None:
+        alone = YesNoScores(yes_no, pairs_per_round, missing=rate)
+        values = replace(alone, opens=opens)
+    scores = None if effect is None else _rounds_to_show(effect, sd, goal, alone)
+    least = RoundsToWin(scores, opens)
+    if not rate and values is None:
         return least
 
     def enough(n: int) -> bool:
-        shown = 1.0 if effect is None else power_of_rounds(n, effect, sd, goal)
+        shown = 1.0 if effect is None else chance_to_show(n, effect, sd, goal, values)
         return shown * gate.chance(n) >= goal.power
 
+    if not rate and enough(least.total):
+        return least
     return replace(least, at_rate=_fewest(enough, least.total, MOST_ROUNDS) or MOST_ROUNDS)
+
+
+def chance_to_show(
+    n: int, effect: float, sd: float, goal: PowerGoal, values: YesNoScores | None = None
+) -> float:
+    """Chance that ``n`` rounds show ``effect`` over every rival, of yes/no scores by simulation.
+
+    See `matrix.stats.planning.power.power_of_rounds`, and `YesNoScores.chance` for ``values``.
+    """
+    if values is None:
+        return power_of_rounds(n, effect, sd, goal)
+    return values.chance(n, effect, sd, goal)
+
+
+def _rounds_to_show(effect: float, sd: float, goal: PowerGoal, values: YesNoScores | None) -> int:
+    if values is None:
+        return rounds_needed(effect, sd, goal)
+
+    def enough(n: int) -> bool:
+        return values.chance(n, effect, sd, goal) >= goal.power
+
+    return _fewest(enough, MIN_ROUNDS, MOST_ROUNDS) or MOST_ROUNDS
 
 
 def gate_of(

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import combinations
-from math import ceil, isnan, log2
+from math import isnan
 
 import numpy as np
 
 from matrix.stats.estimates.interval import Interval
-from matrix.stats.estimates.proportions import mcnemar, newcombe_paired
+from matrix.stats.estimates.proportions import discordant_needed, mcnemar, newcombe_paired
 from matrix.stats.estimates.student import t_quantile, t_two_sided_p
 from matrix.stats.looks.failures import FailureContrast, failure_contrast
 from matrix.stats.rounds.differences import Differences, differences_of
@@ -212,14 +212,6 @@ def lost_pairs(table: RoundTable, a: int, b: int) -> tuple[int, int]:
     if table.never is not None:
         lost &= ~(table.never[:, :, a] & table.never[:, :, b])
     return int(lost.sum()), int((at_risk & ~table.scored(a, b)).sum())
-
-
-def discordant_needed(level: float) -> int:
-    """Fewest differing yes/no pairs at which an exact two-sided p can reach ``level``: 6 for .05.
-
-    All m pairs pointing one way have p = 2 / 2**m.
-    """
-    return ceil(1 + log2(1 / level))
 
 
 def _is_binary(table: RoundTable) -> bool:

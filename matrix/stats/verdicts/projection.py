@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from matrix.stats.estimates.proportions import discordant_needed
 from matrix.stats.rounds.round_table import RoundTable
 from matrix.stats.rounds.rules import Rules
-from matrix.stats.verdicts.comparisons import Comparison, discordant_needed
+from matrix.stats.verdicts.comparisons import Comparison
 from matrix.stats.verdicts.tracks import Track
 
 

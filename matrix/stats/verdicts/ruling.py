@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, inf, sqrt
 
+from matrix.stats.estimates.proportions import discordant_needed
 from matrix.stats.planning.planning import rounds_to_win
 from matrix.stats.planning.power import PowerGoal, rounds_needed
 from matrix.stats.rounds.round_table import RoundTable
 from matrix.stats.rounds.rules import Reason, Rules, VerdictKind
-from matrix.stats.verdicts.comparisons import Comparison, discordant_needed
+from matrix.stats.verdicts.comparisons import Comparison
 
 
 @dataclass(frozen=True, slots=True)

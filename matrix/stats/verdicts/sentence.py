@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from math import inf
 
 from matrix.stats.estimates.figures import count, decimals_for, ends, percent
+from matrix.stats.estimates.proportions import discordant_needed
 from matrix.stats.rounds.rules import Reason
-from matrix.stats.verdicts.comparisons import discordant_needed
 from matrix.stats.verdicts.ruling import inside
 from matrix.stats.verdicts.verdict import Verdict
 from matrix.stats.verdicts.wording import Wording

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from matrix.stats.estimates.interval import Interval
-from matrix.stats.estimates.proportions import mcnemar
+from matrix.stats.estimates.proportions import discordant_needed, mcnemar
 from matrix.stats.looks.betting import gate_bound, log_gate_capital
 from matrix.stats.looks.boundary import Boundary
 from matrix.stats.looks.failures import SequentialFailures
@@ -22,7 +22,7 @@ from matrix.stats.looks.mixture import t_mixture_log_e
 from matrix.stats.rounds.differences import Differences, differences_of
 from matrix.stats.rounds.round_table import BoolArray, FloatArray, RoundTable
 from matrix.stats.rounds.rules import Rules
-from matrix.stats.verdicts.comparisons import Comparison, discordant_needed, known, lost_pairs
+from matrix.stats.verdicts.comparisons import Comparison, known, lost_pairs
 
 IntArray = npt.NDArray[np.int64]
 

@@ -9,9 +9,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import chi2
+from scipy.stats import binom, chi2
 
-from benchmarks.calibrate import ENGINES, FAILING, play_promise
+from benchmarks.calibrate import (
+    ENGINES,
+    FAILING,
+    YES_NO,
+    YesNoWorld,
+    play_promise,
+    play_yes_no,
+)
 from matrix.stats import (
     MIN_ROUNDS,
     PowerGoal,
@@ -24,6 +31,7 @@ from matrix.stats import (
     verdict_of,
 )
 from matrix.stats.planning.gate_chance import FailureGate
+from matrix.stats.planning.yes_no_chance import YesNoScores
 
 
 @pytest.mark.parametrize(("margin", "fixed", "sequential"), [(0.05, 52, 79), (0.10, 25, 39)])
@@ -88,6 +96,60 @@ def test_every_kind_of_plan_keeps_its_promise(engine: Any, k: int, rate: float) 
     assert kept.another <= 2
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("world", YES_NO[:2], ids=lambda world: f"{world.best}-{world.other}")
+def test_a_plan_for_yes_no_scores_counts_the_pairs_that_have_to_differ(
+    engine: Any, world: YesNoWorld
+) -> None:
+    """Played by the verdict itself: the noncentral t alone promised it of too few rounds."""
+    runs = 300
+    kept = play_yes_no(engine, world, runs)
+    assert kept.best / runs >= 0.8 - 3 * sqrt(0.16 / runs)
+    assert kept.best / runs == pytest.approx(kept.promised, abs=3 * sqrt(0.16 / runs))
+    assert kept.by_t is not None
+    assert kept.planned >= kept.by_t, "true of these rates"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("world", YES_NO, ids=str)
+def test_every_kind_of_yes_no_plan_keeps_its_promise(engine: Any, world: YesNoWorld) -> None:
+    """The table of docs/statistics.md, cell by cell."""
+    kept = play_yes_no(engine, world, 2000)
+    assert kept.best / 2000 == pytest.approx(kept.promised, abs=0.04)
+    assert kept.best / 2000 >= 0.77
+    assert kept.another <= 2
+
+
+@pytest.mark.parametrize(("rounds", "rate"), [(14, 0.4), (19, 0.4), (34, 0.2)])
+def test_where_only_one_variant_ever_fails_the_chance_is_that_of_six_such_pairs(
+    rounds: int, rate: float
+) -> None:
+    """Of a t test alone four differences in these rounds are enough: the binomial decides."""
+    found = YesNoScores().chance(rounds, rate, sqrt(rate * (1 - rate)), PowerGoal())
+    assert found == pytest.approx(binom.sf(5, rounds, rate), abs=0.03)
+
+
+@pytest.mark.parametrize("effect", [0.12, 0.03])
+def test_where_many_pairs_differ_it_comes_to_the_noncentral_t(effect: float) -> None:
+    """Simulated, and beyond the pairs that are."""
+    found = rounds_to_win(PowerGoal(), 0.2, 1, effect, 0.65, yes_no=1.0).scores
+    assert found == pytest.approx(rounds_needed(effect, 0.65), rel=0.06)
+
+
+@given(st.sampled_from([10, 20, 60]), st.floats(0.3, 0.6), st.sampled_from(ENGINES))
+def test_the_smallest_yes_no_difference_has_the_chance_and_one_of_any_scale_is_the_same(
+    n: int, sd: float, engine: Any
+) -> None:
+    goal = PowerGoal(engine=engine)
+    least = YesNoScores().smallest_effect(n, sd, goal)
+    if least is not None:
+        assert least < 1.0
+        assert YesNoScores().chance(n, least, sd, goal) >= goal.power
+        scaled = YesNoScores(100.0).smallest_effect(n, 100 * sd, goal)
+        assert scaled == pytest.approx(100 * least, rel=0.021)
+
+
 def test_failures_only_ever_take_more_rounds() -> None:
     for engine in ("fixed", "planned"):
         totals = [
@@ -131,6 +193,8 @@ def test_every_mistake_is_named_at_once() -> None:
         failure_gate_pairs(0, 0.7)
     with pytest.raises(ValueError, match=r"margin.*got 2.*rate.*got -1.*got 0, 1.*got 0.9"):
         FailureGate(2, -1, 0, alpha=0.9, per_effective=0.5)
+    with pytest.raises(ValueError, match=r"more than 0 apart; got 0.*got 0.*got 2"):
+        YesNoScores(0, 0, 2)
     with pytest.raises(ValueError, match="at least one pair"):
         rounds_to_win(PowerGoal(), 0.05, 0)
     with pytest.raises(ValueError, match="not negative; got -1"):
