@@ -10,21 +10,23 @@ import pytest
 
 from benchmarks.texts import GUIDES, broken
 from matrix.kinds.playtest.setup import prompts
-from matrix.providers.simulated.language.grammar import you_to_i
+from matrix.kinds.playtest.setup.options import MAX_GROUP
+from matrix.providers.simulated.language.grammar import listed, you_to_i
+from matrix.providers.simulated.language.phrasebook import narration
 from matrix.providers.simulated.provider import answer
 from matrix.providers.simulated.settings import SimulationSettings, TraitsByCell
 from matrix.providers.simulated.story.habits import under_headings
 from matrix.providers.simulated.story.scene import chosen_in, scene_of
 from matrix.providers.simulated.story.story import story_of
-from tests.providers.loop import POOL, SCENARIOS, Session, call_of, play_session
+from tests.providers.loop import POOL, SCENARIOS, Archetype, Session, call_of, play_session
 
 TRAITS = TraitsByCell(SimulationSettings(traits={"shares_secret": 1.0})).of({})
 PLAIN = sorted(GUIDES.glob("*/guide.md"))
 
 
-def system(backstory: str, name: str = "Sam") -> str:
+def system(backstory: str, name: str = "Sam", archetype: Archetype = POOL[0]) -> str:
     return prompts.player_system(
-        POOL[0],  # type: ignore[arg-type]
+        archetype,  # type: ignore[arg-type]
         name=name,
         backstory=backstory,
         character="Sam is a retired mechanic who distrusts boats.",
@@ -114,6 +116,22 @@ def test_two_of_one_archetype_answer_in_words_of_their_own() -> None:
         for nudge in nudges
     }
     assert len(answers) == len(nudges)
+
+
+@pytest.mark.parametrize("asked", narration.CHARACTER_QUESTIONS.lines)
+@pytest.mark.parametrize("greeting", narration.GREETINGS.lines)
+def test_no_two_of_a_full_table_open_alike_whoever_they_are(greeting: str, asked: str) -> None:
+    names = [f"{name}a" for name in ("Ann", "O'Br", "Éli", "Jo-An", "Sam", "Sama", "Uz", "Wr")]
+    assert len(names) == MAX_GROUP
+    request = prompts.question_request(f"{greeting.format(names=listed(names))} {asked}")
+    for table in [[archetype] * MAX_GROUP for archetype in POOL] + [list(POOL[2:])]:
+        openings = {
+            answer(call_of(system("Sam sells.", name, archetype), request, 1), TRAITS).partition(
+                ". "
+            )[0]
+            for name, archetype in zip(names, table, strict=True)
+        }
+        assert len(openings) == MAX_GROUP
 
 
 def test_a_secret_is_told_with_what_it_is() -> None:

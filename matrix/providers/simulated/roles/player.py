@@ -18,7 +18,7 @@ from matrix.providers.simulated.language.grammar import (
     unended,
     you_to_i,
 )
-from matrix.providers.simulated.language.phrasebook import manners, players, tangents
+from matrix.providers.simulated.language.phrasebook import answers, manners, players, tangents
 from matrix.providers.simulated.language.phrasebook.bank import filled, pick
 from matrix.providers.simulated.language.wordlists import words
 from matrix.providers.simulated.roles.opinions import opinions, recalled
@@ -58,8 +58,6 @@ _BY_ARCHETYPE = 3
 """One player in so many introduces themselves by what all of their archetype have in common."""
 _SPREAD = 9973
 """Spreads one draw over the ways in which things are done; prime."""
-_OWN_ANSWERS = 3
-"""Shares of an archetype's own answer, beside one for each that anybody might give."""
 _MOODY = 0.87
 """From here up, the draw for colour gives what goes with a mood."""
 _RESTLESS_MOODS = {"distracted": 1.3, "restless": 1.2, "focused": 0.7, "quiet": 0.8}
@@ -158,18 +156,33 @@ def _introduction(sheet: Sheet, rng: random.Random) -> str:
 
 def _about_character(sheet: Sheet, question: str, rng: random.Random) -> str:
     """An answer to what was asked, or else what there is to know about this person."""
-    asked = next((cue for cue in manners.ABOUT_ME if cue in question), "get wrong")
-    anybody = manners.ABOUT_ME_TOO[asked]
-    own = sheet.key % (len(anybody) + _OWN_ANSWERS)
-    said = anybody[own] if own < len(anybody) else manners.ABOUT_ME[asked][sheet.voice]
+    asked = next((cue for cue in answers.ANYBODY if cue in question), "get wrong")
+    bank = (*answers.ANYBODY[asked], *answers.OWN[asked][sheet.voice])
+    first, seat = _dealt(sheet, question)
+    said = bank[(first + seat) % len(bank)]
     if nudge := _NUDGE.search(sheet.past):
-        said += " " + manners.COMES_OF[sheet.key // 16 % len(manners.COMES_OF)].replace(
-            "{nudge}", nudge[1]
-        )
+        comes = answers.COMES_OF[(first // len(bank) + seat) % len(answers.COMES_OF)]
+        being = nudge[1] if nudge[1].split()[0].endswith("ing") else f"being {nudge[1]}"
+        said += " " + filled(comes, {"being": being})
     tail = pick(rng, manners.TAILS.get(sheet.mood, ("",)))
     return f"{said} {tail}" if tail and rng.random() < 0.1 else said
 
 
+def _dealt(sheet: Sheet, question: str) -> tuple[int, int]:
+    """Where this table's round of answers begins, and the seat of this player in it.
+
+    Players are shown no seats, but the narrator greets all of them by name, in one order. Who is
+    not greeted answers by who they are, and may say what somebody else says.
+    """
+    greeted = _GREETED.search(question)
+    if greeted and sheet.name in (names := _BETWEEN.split(greeted[0])):
+        return crc32(greeted[0].encode()), names.index(sheet.name)
+    return 0, sheet.key
+
+
+_NAME = r"[^\W\d_a-z][\w'-]*"
+_GREETED = re.compile(rf"\b{_NAME}(?:, {_NAME})* and {_NAME}")
+_BETWEEN = re.compile(", | and ")
 _NUDGE = re.compile(r", who is ([^,.]{3,60}),")
 _VERBS = re.compile(r"(^|, |\band |\bthen )([a-z]+s)\b(?= |,|\.)")
 

@@ -1,4 +1,4 @@
-"""How simulated players meet, answer about themselves, choose, and react in private."""
+"""How simulated players meet, choose, and react in private."""
 
 from __future__ import annotations
 
@@ -107,70 +107,6 @@ PARTS: Final = (
     "In here I'm {part}",
     "For this story I'm {part}",
 )
-
-ABOUT_ME: Final[dict[str, dict[str, str]]] = {
-    "frightens": {
-        "joker": "Towards it, talking all the way. It's how I've got out of most things.",
-        "engaged": "Towards it. I've always needed to see for myself, even when I was told not to.",
-        "questioner": "I stop, and I ask it why. Somebody once lied to me very well.",
-        "wildcard": "Towards it, and I open it. Whatever it is. I've never left a lid on.",
-        "follower": "Wherever the others walk. If they go towards it, I suppose I do too.",
-        "curious": "Closer. My grandmother took clocks apart, and nothing scared her either.",
-        "optimizer": "Away first, to where I can see it properly. Then back, with a plan.",
-        "invested": "Towards whoever else is frightened. I left somebody behind once.",
-        "drifter": "Honestly, I notice that I was frightened about a day later.",
-        "experienced": "Away, slowly, facing it. That's what the ones who live do.",
-    },
-    "pockets": {
-        "joker": "A deck of cards with a missing queen. I'd give up the cards before the box.",
-        "engaged": "A letter I never posted. I don't intend to explain it yet.",
-        "questioner": "A notebook and two pencils. You may have a pencil.",
-        "wildcard": "String, a whistle, somebody else's key. I'd never give up the key.",
-        "follower": "A torch, a sandwich, and whatever the others forgot. Not the sandwich.",
-        "curious": "Things I've picked up and can't name. I've never thrown one away.",
-        "optimizer": "A list of what is in everybody's pockets. That one stays with me.",
-        "invested": "A photograph. I'd give up everything else first.",
-        "drifter": "A bus ticket, and no memory of the bus.",
-        "experienced": "Salt, matches and string. Laugh if you like, but you won't get the salt.",
-    },
-    "leave behind": {
-        "joker": "A party in my honour. They think I've gone out for ice.",
-        "engaged": "Half a supper, still warm. My sister thinks I'm upstairs.",
-        "questioner": "A door I locked twice. Nobody thinks I'm anywhere, which worries me.",
-        "wildcard": "I left by a window, and I'd do it again. They'll find the note by Friday.",
-        "follower": "Nothing much. They think I'm with these people, and they're right.",
-        "curious": "A clock in pieces on the kitchen table. My mother thinks I'm mending it.",
-        "optimizer": "A very good excuse, in writing, in three copies.",
-        "invested": "A cat with a neighbour, and a promise to be back. I keep my promises.",
-        "drifter": "I'm fairly sure I left the gas on. Everybody thinks I'm asleep.",
-        "experienced": "A sealed envelope, in case. It's the first thing you learn.",
-    },
-    "get wrong": {
-        "joker": "They think I'm not listening. I'm always listening, it's where the jokes are.",
-        "engaged": "They take me for fearless. I'm only stubborn.",
-        "questioner": "They think I don't trust them. I do. I just check.",
-        "wildcard": "They think I don't have a plan. I have one, it's only short.",
-        "follower": "That I've no opinion. I have, but it can wait.",
-        "curious": "They think I'm clever. I'm nosy, and it looks the same from outside.",
-        "optimizer": "That I'm cold. I only want all of us to get home.",
-        "invested": "They think I'm soft, until somebody hurts a friend of mine.",
-        "drifter": "They think I don't care. I do, about ten minutes later.",
-        "experienced": "They think I've seen it all. I've only read about it.",
-    },
-    "promise": {
-        "joker": "On Tuesday. It was a diet, and there was cake, so yes.",
-        "engaged": "I was nineteen, and I said I'd come back. It wasn't worth it.",
-        "questioner": "I don't make them, for exactly that reason. Well, once.",
-        "wildcard": "This morning. I'd said I'd stay out of trouble.",
-        "follower": "I let somebody else break it for me. It wasn't worth it, no.",
-        "curious": "I promised not to look. I looked. I'd look again.",
-        "optimizer": "Last year, after weighing it carefully. It came out about even.",
-        "invested": "I told a friend I'd wait. I think about it more than I should.",
-        "drifter": "Probably yesterday. What did I say I'd do?",
-        "experienced": "I once said I'd never do another of these.",
-    },
-}
-"""A word of the narrator's question about character -> what each archetype answers."""
 
 PRIVATE_REACTION: Final[dict[str, tuple[str, ...]]] = {
     "joker": (
@@ -371,50 +307,3 @@ AFTER_TALK: Final = (
     "As you were.",
 )
 """What goes with talk that leaves the story."""
-
-ABOUT_ME_TOO: Final[dict[str, tuple[str, ...]]] = {
-    "frightens": (
-        "Towards it, if somebody is looking. Away, if nobody is.",
-        "I stand still until it gets bored. My uncle taught me that, and he was a coward.",
-        "Away, and I make sure that I'm not the last.",
-        "Sideways. Nobody taught me, it was just the only way left.",
-        "Towards it. I would sooner know than lie awake.",
-    ),
-    "pockets": (
-        "A button that belongs to a coat I no longer have. That one stays.",
-        "Three coins, a stub of pencil and a letter. You can have the coins.",
-        "A small knife of my father's. You may borrow it and give it back.",
-        "Sweets, mostly. I'd part with anything but the last one.",
-        "A list of names. Mine is crossed out, and I'm keeping it.",
-    ),
-    "leave behind": (
-        "A dog with my neighbour. She thinks I'm at the dentist.",
-        "An unfinished game of chess. My brother thinks that I'm thinking.",
-        "A light left on, so that it looks as if I were at home.",
-        "A job, as of yesterday. Nobody there has noticed yet.",
-        "Somebody asleep. I'd like to be back before that changes.",
-    ),
-    "get wrong": (
-        "They think I'm calm. I'm only slow to show it.",
-        "My age, mostly, and after that my intentions.",
-        "They think I'm shy. I'm counting.",
-        "They believe I'm lucky. It's a great deal of work.",
-        "That I mind. I hardly ever mind.",
-    ),
-    "promise": (
-        "Ten years ago, to my mother. I'd tell her now, if I could.",
-        "At New Year, like everybody. It lasted until the second.",
-        "I told a child I'd be quick. I wasn't. No, it wasn't worth it.",
-        "I break small ones all the time, so that I can keep the big one.",
-        "Last week. It was worth it, and I'd rather not say why.",
-    ),
-}
-"""What anybody might answer instead, by the same words."""
-
-COMES_OF: Final = (
-    "That comes of being {nudge}.",
-    "You can blame it on my being {nudge}.",
-    "It's what you get for being {nudge}.",
-    "Being {nudge} has a lot to do with it.",
-)
-"""What an answer has to do with what else is known of somebody."""
