@@ -20,7 +20,7 @@ from matrix.model.spec.budgets import Bound, Budget, parse_budget
 from matrix.model.spec.run_spec import Limits
 from matrix.store.run.made_here import is_made_here
 from matrix.store.run.run_folder import RUN_ID, read_run
-from matrix.store.shared.budgets import BudgetFile, BudgetState, Ended
+from matrix.store.shared.budgets import BudgetFile, BudgetState, SpentRun
 
 
 @dataclass(slots=True)
@@ -132,7 +132,7 @@ def budget_file(results: Path, now: float) -> BudgetFile:
     return file
 
 
-def _completed(run_dir: Path) -> Ended | None:
+def _completed(run_dir: Path) -> SpentRun | None:
     """How a complete run of this user's ended; what a file from elsewhere says is no word."""
     if not re.fullmatch(RUN_ID, run_dir.name):
         return None
@@ -142,7 +142,7 @@ def _completed(run_dir: Path) -> Ended | None:
         return None
     if file.status != "complete" or file.totals is None or not is_made_here(run_dir, file):
         return None
-    return Ended(file.totals.charged_nano, file.created_at.timestamp())
+    return SpentRun(file.totals.charged_nano, file.created_at.timestamp())
 
 
 def check_caps_left(limits: Limits, given: Collection[PathKey], run: str, past: MoneyFold) -> None:

@@ -63,7 +63,7 @@ class DrawState(NamedTuple):
     free_at: float | None
 
 
-class Ended(NamedTuple):
+class SpentRun(NamedTuple):
     """A run that is over: what it has spent in all its lives, and when it was made (Unix time)."""
 
     spent: NanoUSD
@@ -167,7 +167,7 @@ class BudgetFile:
         """A run stopped without saying what it spent: its draw stands, as after a crash."""
         self._unlock(run)
 
-    def settle_dead(self, ended_of: Callable[[str], Ended | None], now: float) -> None:
+    def settle_dead(self, ended_of: Callable[[str], SpentRun | None], now: float) -> None:
         """Settle draws of runs that are dead, and of which it is known what they spent.
 
         That is so of one that was complete when it was stopped, before it could say so here:

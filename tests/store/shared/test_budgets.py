@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from matrix.model.errors import BadInput, RunLocked, StoreError
 from matrix.model.money import from_usd
 from matrix.model.spec.budgets import WINDOWS, Budget, parse_budget
-from matrix.store.shared.budgets import BUDGETS_NAME, BudgetFile, BudgetState, Ended
+from matrix.store.shared.budgets import BUDGETS_NAME, BudgetFile, BudgetState, SpentRun
 from tests.sampling import examples
 
 DAY = WINDOWS["day"]
@@ -185,7 +185,9 @@ def test_the_draw_of_a_dead_run_that_was_complete_is_what_it_spent(tmp_path: Pat
     living = BudgetFile(tmp_path)
     living.reserve(NIGHTLY, "b", cap=10, now=6)
     looked = BudgetFile(tmp_path)
-    looked.settle_dead({"a": Ended(spent=3, created=4), "b": Ended(spent=1, created=4)}.get, 7)
+    looked.settle_dead(
+        {"a": SpentRun(spent=3, created=4), "b": SpentRun(spent=1, created=4)}.get, 7
+    )
     assert state_of(tmp_path, 8).drawn == 15 + 3 + 10
     looked.settle_dead(lambda _: None, 9)
     assert state_of(tmp_path, 10).drawn == 15 + 3 + 10
