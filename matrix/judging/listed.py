@@ -7,7 +7,7 @@ together is the rubric's score.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
@@ -44,6 +44,8 @@ OPPONENT: Final = "opponent"
 
 MAX_TRANSCRIPT: Final = 200_000
 """Characters of a transcript that a judge is given; more is cut out of the middle."""
+
+NO_TEXTS: Final[Mapping[str, str]] = {}
 
 _CITED = re.compile(r"\[(\d{1,6}(?:\s*,\s*\d{1,6})*)\]")
 
@@ -87,6 +89,7 @@ async def judge_by_list(
     judges: Sequence[ListedJudge],
     messages: Said,
     opponent: Opponent | None = None,
+    texts: Mapping[str, str] = NO_TEXTS,
 ) -> None:
     """Have a session judged by every judge of the list, and record what they say.
 
@@ -99,15 +102,24 @@ async def judge_by_list(
         judges: The list.
         messages: What was said, each with its number.
         opponent: Whom it is compared with, by rubrics that ask for a choice.
+        texts: Name -> text of the scenario, for rubrics that show some of them.
 
     Raises:
         SessionStop: The session must end.
     """
     for judge in sorted(judges, key=lambda one: one.rubric.order):
+        if lacking := [name for name in judge.rubric.texts if name not in texts]:
+            told = f"the session has no text {lacking[0]!r}, which the rubric shows its judge"
+            ctx.score(judge.rubric.name, None, reason=told, rubric_hash=judge.rubric.form.hash)
+            continue
+        beside = [Part(name, texts[name]) for name in judge.rubric.texts]
         if judge.rubric.answer == CHOICE:
-            ask = partial(_compare, judge=judge, messages=messages, opponent=opponent)
+            ask = partial(
+                _compare, judge=judge, messages=messages, opponent=opponent, beside=beside
+            )
         else:
-            ask = partial(_judge, judge=judge, messages=shown_to(judge.target, messages))
+            shown = shown_to(judge.target, messages)
+            ask = partial(_judge, judge=judge, messages=shown, beside=beside)
         await ctx.in_scope(judge.rubric.name, ask)
 
 
@@ -135,14 +147,17 @@ def as_material(messages: Iterable[tuple[int, Message]], title: str = "Messages"
 
 
 async def _judge(
-    ctx: JudgingContext, judge: ListedJudge, messages: Sequence[tuple[int, Message]]
+    ctx: JudgingContext,
+    judge: ListedJudge,
+    messages: Sequence[tuple[int, Message]],
+    beside: Sequence[Part],
 ) -> None:
     name, form = judge.rubric.name, judge.rubric.form
     if not messages:
         told = f"there is nothing of {judge.target!r} to judge"
         ctx.score(name, None, reason=told, rubric_hash=form.hash)
         return
-    material, judged = as_material(messages), list[Judged[Read]]()
+    material, judged = [*beside, *as_material(messages)], list[Judged[Read]]()
     for model in judge.models:
         asked = Judge(JUDGES, model, form, judge.max_tokens, name)
         try:
@@ -186,7 +201,11 @@ def _tell_quotations(
 
 
 async def _compare(
-    ctx: JudgingContext, judge: ListedJudge, messages: Said, opponent: Opponent | None
+    ctx: JudgingContext,
+    judge: ListedJudge,
+    messages: Said,
+    opponent: Opponent | None,
+    beside: Sequence[Part],
 ) -> None:
     """Both ways round, by every member; what they come to is the share of wins, ties as halves."""
     name, rubric_hash = judge.rubric.name, judge.rubric.form.hash
@@ -204,7 +223,8 @@ async def _compare(
         asked = Judge(JUDGES, model, judge.rubric.form, judge.max_tokens, name)
         orders = []
         for first, second in (sides, sides[::-1]):
-            material = [*as_material(first, "Transcript A"), *as_material(second, "Transcript B")]
+            pair = [*as_material(first, "Transcript A"), *as_material(second, "Transcript B")]
+            material = [*beside, *pair]
             try:
                 found = await judge_transcript(ctx, asked, material, judge.repeats, own_scope=True)
                 orders.append(found)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -37,6 +37,9 @@ MAX_CHARS: Final = 100_000
 
 _FRONT = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*$\n?(.*)\Z", re.DOTALL | re.MULTILINE)
 _NAME = re.compile(r"^[A-Za-z][A-Za-z0-9_-]{0,60}$")
+
+MOST_TEXTS: Final = 10
+"""Texts of a scenario that one rubric shows its judge."""
 
 CITE: Final = (
     f"The messages are numbered. In your reason, name those that it rests on, such as [12]. {DATA}"
@@ -69,6 +72,11 @@ class RubricFile(_Part):
     better: Literal["higher", "lower"] = Field(default="higher", description="What is better.")
     tags: tuple[str, ...] = Field(default=(), description="What it can be grouped by.")
     order: int = Field(default=0, description="Place among other rubrics; lower comes first.")
+    texts: tuple[Annotated[str, Field(pattern=_NAME.pattern)], ...] = Field(
+        default=(),
+        max_length=MOST_TEXTS,
+        description="Texts of the scenario that are shown before what was said, such as guide.",
+    )
     instructions: str = ""
 
     @model_validator(mode="before")
@@ -117,7 +125,13 @@ class RubricFile(_Part):
         if not isinstance(self.criteria, Mapping):
             return None
         each = tuple(Criterion(n, one.question, one.weight) for n, one in self.criteria.items())
-        return Rubric(f"{self.instructions.strip()}\n\n{CITE}", each, Scale(*self.scale))
+        return Rubric(self._told, each, Scale(*self.scale))
+
+    @property
+    def _told(self) -> str:
+        """What a judge is told before the form of its answer: also which texts it is shown."""
+        shown = f"Above the messages you are shown: {', '.join(self.texts)}. " if self.texts else ""
+        return f"{self.instructions.strip()}\n\n{shown}{CITE}"
 
     @property
     def score_range(self) -> tuple[float, float]:
@@ -129,7 +143,7 @@ class RubricFile(_Part):
         """How a judge is asked."""
         if (rubric := self.rubric) is not None:
             return scores_form(rubric)
-        text = f"{self.instructions.strip()}\n\n{CITE}"
+        text = self._told
         if self.answer == "verdict":
             return verdict_form(text)
         if self.answer == "choice":

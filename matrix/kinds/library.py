@@ -70,9 +70,10 @@ class FolderLibrary:
     def archetypes(self) -> Mapping[str, Path]:
         return self._files("archetypes", ".yaml")
 
-    def rubrics(self) -> Mapping[str, Path]:
-        """Name -> file of every rubric."""
-        return self._files("rubrics", ".md")
+    def rubrics(self, kind: str) -> Mapping[str, Path]:
+        """Name -> file of every rubric: of any kind, and of this one."""
+        found = {**self.shared(kind, "rubrics", ".md"), **self._files("rubrics", ".md")}
+        return dict(sorted(found.items()))
 
     def project_file(self, reference: str) -> Path:
         path = Path(reference.removeprefix("file://"))

@@ -163,6 +163,15 @@ class ShowsScores(Protocol):
 
 
 @runtime_checkable
+class ShowsTexts(Protocol):
+    """A kind of whose scenarios listed judges can be shown more than what was said."""
+
+    def texts_for_judges(self, texts: Mapping[str, JSON]) -> Mapping[str, str]:
+        """What rubrics may name in ``texts``, of a session's texts and data by name."""
+        ...
+
+
+@runtime_checkable
 class ScoresByOptions(Protocol):
     """A kind whose scores have another range or direction in each run."""
 

@@ -60,6 +60,7 @@ CHANGES = [
     ("help desk", "shop"),
     ("weight: 0.5", "weight: 0.6"),
     ("[0, 10]", "[0, 9]"),
+    ("order: 2", "order: 2\ntexts: [guide]"),
 ]
 
 
@@ -90,6 +91,8 @@ WRONG: list[tuple[str | bytes, str]] = [
     ("---\nanswer: words\n---\nx", "answer"),
     ("---\n: :\n  - [\n---\nx", "tone.md"),
     ("---\nname: a b\nanswer: verdict\n---\nx", "found the name 'a b'"),
+    ("---\nanswer: verdict\ntexts: ['a b']\n---\nx", "texts[0]"),
+    ("---\nanswer: verdict\ntexts: [a, b, c, d, e, f, g, h, i, j, k]\n---\nx", "texts"),
 ]
 
 

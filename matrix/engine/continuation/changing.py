@@ -130,7 +130,8 @@ def change_moment(
         return None
     agents = moment.spec.get("agents") or {}
     binding = with_steps(binding, kind.roles, agents)
-    binding = with_judges(binding, judges_in(moment.texts) if judges is None else judges)
+    listed = judges_in(moment.texts) if judges is None else judges
+    binding = with_judges(binding, listed, kind, mistakes)
     changed = replace(
         plan,
         scenario=plan.scenario if pack is None else pack.name,

@@ -165,7 +165,8 @@ def _bind(
     )
     if binding is None:
         return None
-    binding = with_judges(with_steps(binding, kind.roles, parts.spec.agents), parts.judges)
+    binding = with_steps(binding, kind.roles, parts.spec.agents)
+    binding = with_judges(binding, parts.judges, kind, mistakes)
     params = cell_parameters(parts.spec, roles, of_calls)
     of_models = {name: model.params.given for name, model in parts.spec.models.items()}
     return _Bound(checked, roles, params, expecting(binding, params, of_models))

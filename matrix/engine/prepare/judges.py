@@ -18,6 +18,7 @@ from matrix.kinds.protocol import (
     NamesScores,
     RoleProfile,
     ShowsScores,
+    ShowsTexts,
 )
 from matrix.model.documents.mistakes import Mistakes
 from matrix.model.documents.yaml_documents import PathKey
@@ -31,6 +32,8 @@ LISTED: Final = "listed judges"
 
 _ANSWER: Final = 120.0
 _RUBRIC: Final = 300.0
+_CHARS_PER_TOKEN: Final = 4.0
+_NO_TEXTS: Final = {"rubric": {"texts"}}
 
 
 def read_judges(
@@ -52,7 +55,7 @@ def read_judges(
     for number, one in enumerate(spec.judges):
         path: PathKey = (JUDGES, number)
         listed = mistakes.collect(
-            partial(_read, one, library), partial(_placed, mistakes, (*path, "rubric"))
+            partial(_read, one, library, kind.name), partial(_placed, mistakes, (*path, "rubric"))
         )
         if listed is None:
             continue
@@ -95,23 +98,37 @@ def names_of(spec: Mapping[str, JSON] | RunSpec) -> list[str]:
     return [str(one["name"]) for one in spec.get(JUDGES) or ()]
 
 
-def with_judges(binding: Binding, judges: Sequence[ListedJudge]) -> Binding:
+def with_judges(
+    binding: Binding, judges: Sequence[ListedJudge], kind: Kind, mistakes: Mistakes
+) -> Binding:
     """A cell's binding with what its listed judges read and ask."""
     if not judges:
         return binding
+    texts = kind_texts(kind, binding.resources)
+    for number, judge in enumerate(judges):
+        for name in judge.rubric.texts:
+            if name not in texts:
+                told = f"{judge.rubric.name} shows its judge the text {name!r}, which sessions of "
+                told += f"the {kind.name} kind do not have; they have: {', '.join(texts) or 'none'}"
+                mistakes.fault((JUDGES, number, "rubric"), told + did_you_mean(name, list(texts)))
     said = sum(use.calls[1] * use.output_tokens for use in binding.profile if use.role != JUDGES)
     profile = [
-        RoleProfile(JUDGES, model, _often(judge), said + _RUBRIC, _ANSWER)
+        RoleProfile(JUDGES, model, _often(judge), said + _RUBRIC + _beside(judge, texts), _ANSWER)
         for judge in judges
         for model in judge.models
     ]
-    listed: list[JSON] = [judge.model_dump(mode="json") for judge in judges]
+    listed: list[JSON] = [_kept(judge) for judge in judges]
     return replace(
         binding,
         resources={**binding.resources, LISTED: listed},
         models=binding.models | {model for judge in judges for model in judge.models},
         profile=(*binding.profile, *profile),
     )
+
+
+def kind_texts(kind: Kind, texts: Mapping[str, JSON]) -> Mapping[str, str]:
+    """What rubrics may show their judges of a session's texts, by name."""
+    return kind.texts_for_judges(texts) if isinstance(kind, ShowsTexts) else {}
 
 
 def judges_in(texts: Mapping[str, JSON]) -> list[ListedJudge]:
@@ -163,6 +180,16 @@ def _often(judge: ListedJudge) -> tuple[float, float, float]:
     return (asked, asked, 2.0 * asked)
 
 
+def _kept(judge: ListedJudge) -> JSON:
+    """A judge as sessions keep it; they are named by what they keep: without empty ``texts``."""
+    return judge.model_dump(mode="json", exclude=None if judge.rubric.texts else _NO_TEXTS)
+
+
+def _beside(judge: ListedJudge, texts: Mapping[str, str]) -> float:
+    """Tokens of what a rubric shows beside what was said."""
+    return sum(len(texts.get(name, "")) for name in judge.rubric.texts) / _CHARS_PER_TOKEN
+
+
 def _taken(kind: Kind) -> set[str]:
     names = kind.score_names if isinstance(kind, NamesScores) else frozenset[str]()
     seen = kind.scores_seen if isinstance(kind, ShowsScores) else frozenset[str]()
@@ -176,8 +203,8 @@ def _placed(mistakes: Mistakes, path: PathKey, mistake: Mistake) -> Mistake:
     return mistake
 
 
-def _read(judge: JudgeSpec, library: FolderLibrary) -> ListedJudge:
-    rubric = read_rubric(_file_of(judge.rubric, library))
+def _read(judge: JudgeSpec, library: FolderLibrary, kind: str) -> ListedJudge:
+    rubric = read_rubric(_file_of(judge.rubric, library, kind))
     if judge.name:
         rubric = rubric.model_copy(update={"name": judge.name})
     return ListedJudge(
@@ -190,8 +217,8 @@ def _read(judge: JudgeSpec, library: FolderLibrary) -> ListedJudge:
     )
 
 
-def _file_of(reference: str, library: FolderLibrary) -> Path:
-    known = library.rubrics()
+def _file_of(reference: str, library: FolderLibrary, kind: str) -> Path:
+    known = library.rubrics(kind)
     if reference in known:
         return known[reference]
     if reference.startswith("file://") or reference.endswith(".md"):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from pydantic import BaseModel
 
-from matrix.engine.prepare.judges import LISTED, judges_in
+from matrix.engine.prepare.judges import LISTED, judges_in, kind_texts
 from matrix.engine.session.agent_turns import Agents
 from matrix.engine.session.effects import Effects
 from matrix.engine.session.metered import upstreams_of
@@ -236,7 +236,9 @@ class DurableSession:
             said = [
                 (n, one) for n, one in enumerate(self.log.since(0)) if one.channel not in UNREAD
             ]
-            await judge_by_list(ctx, listed, said, self._opponent())
+            kept = {name: self.resource(name) for name in self.plan.resources}
+            texts = kind_texts(self.kind, kept)
+            await judge_by_list(ctx, listed, said, self._opponent(), texts)
         return state
 
     @cached_property

@@ -198,6 +198,10 @@ class FunctionKind:
     def holds_code(self, texts: Mapping[str, JSON], options: Mapping[str, JSON]) -> str:
         return f"runs the Python code of {self.name}"
 
+    def texts_for_judges(self, texts: Mapping[str, JSON]) -> Mapping[str, str]:
+        """The case's values that are texts, such as what was expected."""
+        return {name: value for name, value in texts[CASE].items() if isinstance(value, str)}
+
     def scripted(self, call: Call) -> tuple[str, tuple[ToolCall, ...]] | None:
         return scripted(self._declared.simulated, call)
 

@@ -208,6 +208,10 @@ class PlaytestKind:
         """The option that has one player asked in place of playing on."""
         return {INTERVIEW: {"player": who, "question": question}}
 
+    def texts_for_judges(self, texts: Mapping[str, JSON]) -> Mapping[str, str]:
+        """The guide, which says who is who."""
+        return {"guide": texts["guide"]}
+
     def questions(self, kept: PreviousPlay) -> Mapping[str, LabelQuestion]:
         """What the judge is asked of every session."""
         low, high = RUBRIC.scale
