@@ -4,9 +4,13 @@ python -m benchmarks.detectors                          the set that the detecto
 python -m benchmarks.detectors held-out                 the set that is kept from them
 python -m benchmarks.detectors development --misses     each miss and false alarm, with its words
 python -m benchmarks.detectors --files 'more-*'         the part that a second author wrote
+python -m benchmarks.detectors --judge MODEL --max-cost 2   and what a judge adds
 
-No model is asked: what is measured is what the patterns find. A label is found if its type is
-reported within one turn of it; whatever else is reported is a false alarm.
+No model is asked, unless it is said: what is measured is what the patterns find. A label is found
+if its type is reported within one turn of it; whatever else is reported is a false alarm.
+
+With a judge, contradictions and breaks of character are counted by transcript as well: by the
+patterns alone, by the judge alone (it says FAIL), and by either.
 """
 
 from __future__ import annotations
@@ -19,6 +23,8 @@ from typing import Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from benchmarks import judged_transcripts
+from benchmarks.judged_transcripts import Case
 from matrix.kinds.playtest.detect import history
 from matrix.kinds.playtest.detect.asides import SplitOutput, split_tagged
 from matrix.kinds.playtest.detect.challenges import detect_remarks
@@ -28,6 +34,7 @@ from matrix.kinds.playtest.detect.observe import Output, World, observe
 from matrix.kinds.playtest.detect.reading import is_usable
 from matrix.kinds.playtest.setup.state import PlaytestState, Seat
 from matrix.model.documents.yaml_documents import check, parse_document
+from matrix.model.errors import MatrixError
 from matrix.model.records import Message
 
 FOLDER: Final = Path(__file__).parent / "labelled"
@@ -155,6 +162,11 @@ def read_set(folder: Path, files: str = "*.yaml") -> list[Transcript]:
 
 def reported(transcript: Transcript) -> list[Finding]:
     """What the detectors report of a transcript."""
+    return read_aloud(transcript)[0]
+
+
+def read_aloud(transcript: Transcript) -> tuple[list[Finding], list[Message]]:
+    """What the detectors report of a transcript, and the log of its session."""
     log, world = ReadAloud(), World(transcript.guide, "")
     seats = tuple(
         Seat(name=name, archetype="engaged", persona=_persona(log, name))
@@ -182,7 +194,7 @@ def reported(transcript: Transcript) -> list[Finding]:
             if one.kind in TYPES
         ]
         relay = turn.relay
-    return found
+    return found, [log[position] for position in range(len(log))]
 
 
 def _persona(log: ReadAloud, name: str) -> int:
@@ -247,6 +259,17 @@ def _share(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f}"
 
 
+def as_case(transcript: Transcript) -> Case:
+    """A transcript as a judge is given it, and what patterns and labels say of it."""
+    found, messages = read_aloud(transcript)
+    turns = {
+        name: tuple(label.turn for label in transcript.labels if label.type == name)
+        for name in TYPES
+    }
+    patterns = frozenset(one.type for one in found)
+    return Case(transcript.id, transcript.guide, messages, turns, patterns)
+
+
 def listed(pairs: Sequence[tuple[Transcript, Sequence[Finding]]]) -> Iterator[str]:
     """Lines that say what was missed and what was reported wrongly."""
     for transcript, found in pairs:
@@ -269,6 +292,8 @@ def main() -> int:
     parser.add_argument("set", nargs="?", choices=SETS, default=SETS[0], help="which set")
     parser.add_argument("--misses", action="store_true", help="list misses and false alarms")
     parser.add_argument("--files", default="*.yaml", help="only files of this pattern")
+    parser.add_argument("--judge", metavar="MODEL", help="have this model judge them, too")
+    parser.add_argument("--max-cost", type=float, default=1.0, help="cap of that, in US dollars")
     options = parser.parse_args()
     folder = FOLDER / options.set
     transcripts = read_set(folder, options.files)
@@ -281,6 +306,22 @@ def main() -> int:
     print("\n".join(table(pairs)))
     if options.misses:
         print("\n".join(listed(pairs)))
+    if options.judge:
+        return _judge(transcripts, options.judge, options.max_cost, options.misses)
+    return 0
+
+
+def _judge(transcripts: Sequence[Transcript], model: str, max_cost: float, misses: bool) -> int:
+    cases = [as_case(one) for one in transcripts]
+    try:
+        judging = judged_transcripts.judge(cases, model, max_cost)
+    except MatrixError as error:
+        print(error, file=sys.stderr)
+        return 2
+    print()
+    print("\n".join(judged_transcripts.table(cases, judging)))
+    if misses:
+        print("\n".join(judged_transcripts.listed(cases, judging)))
     return 0
 
 
