@@ -110,7 +110,7 @@ def report(
 
     if output is not None and not output.name:
         raise BadInput([Mistake("--output", None, "", f"found {str(output)!r}; name a file")])
-    if open_report and (form != "html" or output is not None):
+    if open_report and (form not in (None, "html") or output is not None):
         told = "opens the page that is written into the run's folder; leave --format and -o out"
         raise BadInput([Mistake("--open", None, "", told)])
     found = open_run(run, results=results)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,10 @@ def test_a_strong_planted_effect_is_found(project: Path) -> None:
 def test_without_an_effect_no_winner_is_named(project: Path, seed: int) -> None:
     comparison = compared(project, [], seed)
     assert comparison.verdict.winner is None
-    assert comparison.sentence.startswith("No difference shown between baseline and warmer")
+    assert "beats" not in comparison.sentence
+    assert re.match(
+        "No difference shown|.* is probably better than .*, not proven", comparison.sentence
+    )
 
 
 COUNTED = {

@@ -74,6 +74,7 @@ def test_every_command_line_works_as_it_is_written(tmp_path: Path) -> None:
     (project / "rubrics").mkdir()
     (project / "rubrics" / "tone.md").write_text(rubric)
     (project / "my_agent.py").write_text("print('done')\n")
+    shutil.copy(ROOT / "scenarios" / "playtest" / "prompts" / "baseline.md", project / "mine.md")
     results_from_elsewhere(project)
     for line in rest:
         if line.startswith("run criteria/"):

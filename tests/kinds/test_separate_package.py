@@ -54,7 +54,7 @@ def test_it_brings_a_file_form_with_options_and_a_report_of_its_runs(project: Pr
         "run", "guests.yaml", "--guests", "ann,bob", "--executor", "in-process", "--run-id", "it"
     )
     assert done.code == 0, done.err
-    assert done.out.rstrip().endswith("4 guests went on air")
+    assert "\n4 guests went on air\n" in done.out
     assert set(project.tables("it").frame("sessions").scenario) == {"ann", "bob"}
     told = (project.folder / "broadcast" / "it.txt").read_text()
     assert told == "ann: 3\nann: 3\nbob: 4\nbob: 4\n"

@@ -43,7 +43,7 @@ results/<run id>/
   sessions/ turns/ messages/ calls/ scores/ events/ effects/ players/    Parquet tables
   report.md         what `matrix show` and the comparison say, written at the end of every life
   report.html       the same and all that it rests on as one page, for a browser
-  reports/          a report of each play-test session, in runs of 20 or fewer; else on demand
+  reports/          reports of sessions, in runs of 20 or fewer; else on demand
 ```
 
 A table is a folder of Parquet files with the same columns; read the folder. That works while the

@@ -99,9 +99,10 @@ def test_a_spokesperson_whom_nobody_can_be_is_a_mistake(
 
 def test_one_session_has_a_report_to_read_and_says_where(project: Project) -> None:
     done = played(project, "--story", "lost-temper", "--prompt", "baseline", "--report")
-    (line,) = [line for line in done.out.splitlines() if line.startswith("session: ")]
-    written = project.folder / line.split()[1]
-    assert written.parent == project.path("it")
+    begins = "report of its session: "
+    (line,) = [line for line in done.out.splitlines() if line.startswith(begins)]
+    written = project.folder / line.removeprefix(begins)
+    assert written.parent == project.path("it") / "reports"
     text = written.read_text()
     assert "| (spokesperson)" in text or "(spokesperson) |" in text
     assert "## Timeline" in text
