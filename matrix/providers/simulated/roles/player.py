@@ -211,10 +211,7 @@ _RETOLD = words(
 )
 
 
-_HUSHED = re.compile(
-    r"(?:, and|,|:|;)? ?[^,:;]*"
-    r"\b(?:say|tell|show|share|mention|let|keep|said nothing)\b[^,:;]*$"
-)
+_HUSHED = re.compile(r"\b(?:say|tell|show|share|mention|let|keep|said nothing)\b")
 
 
 def _in_private(sheet: Sheet, told: str, rng: random.Random, traits: Traits) -> str:
@@ -232,10 +229,18 @@ def _retold(told: str) -> str:
     for line in sentences(" ".join(told.split())):
         if line.endswith("?"):
             continue
-        rest = _HUSHED.sub("", unended(line))
+        rest = _unhushed(unended(line))
         if len(rest.split()) > _FEWEST_RETOLD:
             kept.append(ended(you_to_i(rest)))
     return " ".join(kept).replace('"', "'")
+
+
+def _unhushed(line: str) -> str:
+    """A sentence without its last clause, if that is about telling or keeping silent."""
+    at = max(line.rfind(mark) for mark in ",:;")
+    if not _HUSHED.search(line, at + 1):
+        return line
+    return line[:at] if at >= 0 else ""
 
 
 def _reaction(sheet: Sheet, narration: str, heard: str, rng: random.Random, traits: Traits) -> str:

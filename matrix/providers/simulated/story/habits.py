@@ -25,7 +25,7 @@ _TAG = re.compile(r"<(/?)([A-Za-z][\w-]{0,30})((?:\s[^<>]{0,200})?)>")
 _NAMED = re.compile(r"""\b(?:name|title|id)\s?=\s?["']([^"'<>]{1,60})["']""")
 _FEWEST_TAGS: Final = 4
 _BULLET = re.compile(r"^(\s*)(?:[-*+\u2022]|\d{1,2}[.)])\s+(\S.*)$")
-_DEEPER = re.compile(r"^\s*(?:[-*+]|\d{1,2}[.)])\s+\S.*\n+\s{2,}[-*+]\s+\S", re.MULTILINE)
+_DEEPER = re.compile(r"\A\s{2,}[-*+]\s+\S")
 _FEWEST_PARTS: Final = 2
 """Bullets that are known parts; a single one may be a beat that is called so."""
 _MOST_TITLE_WORDS: Final = 8
@@ -45,7 +45,17 @@ def under_headings(markdown: str) -> str:
         return "\n".join(_written(_tagged(markdown)))
     if _HEADING.search(markdown) is None:
         return "\n".join(_written(nodes)) if (nodes := _nested(markdown)) else markdown
-    return "\n".join(_folded(markdown)) if _DEEPER.search(markdown) else markdown
+    return "\n".join(_folded(markdown)) if _goes_deeper(markdown) else markdown
+
+
+def _goes_deeper(markdown: str) -> bool:
+    """Whether a bullet has bullets of its own below it."""
+    below = False
+    for line in markdown.splitlines():
+        if below and _DEEPER.match(line):
+            return True
+        below = _BULLET.match(line) is not None if line.strip() else below
+    return False
 
 
 def told_after(heading: str) -> bool:
