@@ -89,7 +89,7 @@ def finish(
 
     ``untouched`` says that nothing was played or written: it was complete already. ``report`` has
     its page written as well; ``None`` is for commands without such a flag: the variable says it;
-    ``browse`` opens it. Of a run of one session its report is written beside it, to read or paste.
+    ``browse`` opens it. Reports of sessions, which are there by now, are named.
 
     Raises:
         BadInput: No session has what a gate asks about; the rest was printed.

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from matrix.model.metrics import unit_of
 from matrix.report.compare.labelled import by_parts
-from matrix.report.compare.labels_elsewhere import errs_elsewhere
 from matrix.report.compare.unscored import uncounted_places
 from matrix.report.text import names_listed, plural
 from matrix.stats import Comparison, Interval, mcnemar
@@ -66,9 +65,7 @@ def _places(judged: MatchupVerdict) -> Iterator[str]:
 
 def _elsewhere(judged: MatchupVerdict) -> Iterator[str]:
     """That the judge errs differently for variants of these names, by labels of other runs."""
-    for one in errs_elsewhere(judged.matchup, judged.metric):
-        if judged.people is not None and judged.people.knows(one.error):
-            continue
+    for one in judged.elsewhere:
         error = one.error
         yield (
             f"Labels of run {one.run} show that this judge errs differently for {error.first} and "

@@ -14,7 +14,9 @@ from matrix.engine.run.interim_looks import declared_rules
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.metrics import name_of, unit_of
 from matrix.report.compare.cautions import cautions_of
+from matrix.report.compare.judge_bias import BiasDifference
 from matrix.report.compare.labelled import ByPeople
+from matrix.report.compare.labels_elsewhere import ErrsElsewhere
 from matrix.report.compare.matching import factor_matchup, whole_matchup
 from matrix.report.compare.matchup import AVERAGED, Matchup
 from matrix.report.compare.unscored import Unscored, unscored_of
@@ -162,6 +164,7 @@ class MatchupVerdict:
         outside: Lowest and highest score, if they lie outside the range that the kind declares.
         verdict: What can be said.
         people: What labels say of the variants; ``None`` without labels.
+        elsewhere: Errors of the judge that only labels of other runs show.
         void: Why that is less than the scores alone say, where labels undo them.
     """
 
@@ -172,7 +175,12 @@ class MatchupVerdict:
     outside: tuple[float, float] | None
     verdict: Verdict
     people: ByPeople | None = None
+    elsewhere: tuple[ErrsElsewhere, ...] = ()
     void: Void | None = None
+
+    def error_between(self, first: str, second: str) -> BiasDifference | None:
+        """How much more the judge errs for ``first``, where labels show that it errs otherwise."""
+        return None if self.people is None else self.people.error_between(first, second)
 
     @property
     def sign(self) -> int:

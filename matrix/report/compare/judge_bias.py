@@ -108,6 +108,18 @@ def without_error(
     return Interval(left - below, left + above, around.confidence)
 
 
+def lead_falls(value: float, around: Interval, error: BiasDifference) -> bool:
+    """Whether a difference that is shown is none any more without what the judge errs by."""
+    left = without_error(value, around, error.difference, error.interval)
+    return left.low <= 0.0 if value > 0.0 else left.high >= 0.0
+
+
+def likeness_falls(value: float, around: Interval, error: BiasDifference, margin: float) -> bool:
+    """Whether a difference that lies within a margin does not without what the judge errs by."""
+    left = without_error(value, around, error.difference, error.interval)
+    return left.low <= -margin or left.high >= margin
+
+
 def gate_without_error(
     gate: GateDecision, error: BiasDifference | None, *, better: bool
 ) -> GateDecision:

@@ -120,16 +120,11 @@ def check_judge(
         variants: Session that was judged -> variant.
     """
     mine = [one for one in labels if one.metric == metric and one.value is not None]
-    places: dict[tuple[LabelledTranscript, JudgeId], list[Label]] = {}
-    for one in mine:
-        places.setdefault((one.transcript, one.judge), []).append(one)
-    told = [group for group in places.values() if group[-1].judge_value is not None]
-    people = np.array([np.mean([one.value or 0.0 for one in group]) for group in told])
-    judge = np.array([group[-1].judge_value for group in told], dtype=np.float64)
-    levels = [(variants or {}).get(group[-1].place, "") for group in told]
+    places, people, judge = _beside(mine)
+    told = _of_judge(places)
     rng = np.random.default_rng(derive_seed("labels", metric))
-    bias, differs = bias_of(people, judge, levels)
-    people_alpha = alpha_among_people(places.values())
+    people_alpha = alpha_among_people(places)
+    bias, differs = bias_of(people, judge, _levels(told, variants or {}))
     verdicts = bool(told) and set(people) | set(judge) <= {0.0, 1.0}
     return JudgeCheck(
         metric=metric,
@@ -150,6 +145,42 @@ def check_judge(
         bias=bias,
         differs=() if people_differ(people_alpha) else differs,
     )
+
+
+def judge_differs(
+    labels: Iterable[Label], variants: Mapping[LabelledTranscript, str]
+) -> tuple[BiasDifference, ...]:
+    """Pairs of variants for which a judge errs differently; none where people agree too little.
+
+    Args:
+        labels: Labels of one score.
+        variants: Session that was judged -> variant.
+    """
+    places, people, judge = _beside(labels)
+    if people_differ(alpha_among_people(places)):
+        return ()
+    return bias_of(people, judge, _levels(_of_judge(places), variants))[1]
+
+
+def _beside(labels: Iterable[Label]) -> tuple[list[list[Label]], Floats, Floats]:
+    """Labels by transcript and judge; and what people and judges say, where judges say anything."""
+    places: dict[tuple[LabelledTranscript, JudgeId], list[Label]] = {}
+    for one in labels:
+        places.setdefault((one.transcript, one.judge), []).append(one)
+    told = _of_judge(places.values())
+    people = np.array([np.mean([one.value or 0.0 for one in group]) for group in told])
+    judge = np.array([group[-1].judge_value for group in told], dtype=np.float64)
+    return list(places.values()), people, judge
+
+
+def _of_judge(places: Iterable[list[Label]]) -> list[list[Label]]:
+    return [group for group in places if group[-1].judge_value is not None]
+
+
+def _levels(
+    told: Iterable[Sequence[Label]], variants: Mapping[LabelledTranscript, str]
+) -> list[str]:
+    return [variants.get(group[-1].place, "") for group in told]
 
 
 def people_differ(alpha: float | None) -> bool:

@@ -239,7 +239,7 @@ def _is_own(run_dir: Path) -> bool:
 def judged_parts(metric: str, sources: Sequence[RunTables]) -> list[str]:
     """Scores of the kind's own judges that go into one that no judge gives; else none."""
     found: set[str] = set()
-    for tables in sources:
+    for tables in sources if metric == "score" else ():  # no other one is made of others
         there = judges_of(tables)
         if metric in there:
             return []
@@ -308,8 +308,10 @@ def by_parts(matchup: Matchup, metric: str) -> list[ByPeople]:
     How much of a score an error in one of its parts makes is not worked out: that one is there has
     to be told.
     """
+    labelled = {label.metric for label in labels_beside(matchup.sources)} - {metric}
+    if not labelled:
+        return []  # as most runs; the table of scores is large
     parts = judged_parts(metric, matchup.sources)
-    labelled = {label.metric for label in labels_beside(matchup.sources)} if parts else set()
     found = (by_people(matchup, name, least=1) for name in parts if name in labelled)
     return [one for one in found if one is not None]
 

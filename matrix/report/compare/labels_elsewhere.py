@@ -8,15 +8,13 @@ nobody has labelled here: that undoes nothing, and has to be told before anybody
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-import numpy as np
-
 from matrix.model.errors import MatrixError
-from matrix.report.compare.judge_bias import BiasDifference, bias_of
-from matrix.report.compare.judge_check import alpha_among_people, people_differ
+from matrix.report.compare.judge_bias import BiasDifference
+from matrix.report.compare.judge_check import judge_differs
 from matrix.report.compare.labelled import labels_beside, names_of_transcripts
 from matrix.report.compare.matchup import Matchup
 from matrix.store.reading.reader import RunTables
@@ -35,20 +33,26 @@ class ErrsElsewhere(NamedTuple):
     error: BiasDifference
 
 
-def errs_elsewhere(matchup: Matchup, metric: str) -> list[ErrsElsewhere]:
+def errs_elsewhere(matchup: Matchup, metric: str) -> tuple[ErrsElsewhere, ...]:
     """Other runs whose labels show that; of judges who have part in this, and of this factor."""
+    labels = {
+        tables.run_dir.parent: [one for one in labels_beside([tables]) if one.metric == metric]
+        for tables in matchup.sources
+    }
+    if not any(labels.values()):
+        return ()  # most runs have none, and tables are large
     here = {name for tables in matchup.sources for name in _names(tables)}
     judges = {judge for tables in matchup.sources for judge in judges_of(tables).get(metric, ())}
-    found: list[ErrsElsewhere] = []
-    for folder in {tables.run_dir.parent for tables in matchup.sources} if judges else ():
-        labels = [
-            one
-            for one in labels_beside([t for t in matchup.sources if t.run_dir.parent == folder])
-            if one.metric == metric and one.judge in judges and one.judge_value is not None
-        ]
-        left = [one for one in labels if not {one.place, one.transcript} & here]
-        found += [one for one in _by_run(folder, left, matchup) if one not in found]
-    return found
+    found = (
+        error
+        for folder, own in labels.items()
+        for error in _by_run(
+            folder,
+            [one for one in own if one.judge in judges and not {one.place, one.transcript} & here],
+            matchup,
+        )
+    )
+    return tuple(dict.fromkeys(found))
 
 
 def _names(tables: RunTables) -> Iterator[LabelledTranscript]:
@@ -61,28 +65,20 @@ def _by_run(folder: Path, labels: Sequence[Label], matchup: Matchup) -> Iterator
     for one in labels:
         runs.setdefault(one.run, []).append(one)
     for run in sorted(runs, key=lambda name: -len(runs[name]))[:MOST_RUNS]:
-        levels = _levels(folder, run, matchup.factor)
+        levels = {
+            place: level
+            for place, level in _levels(folder, run, matchup.factor).items()
+            if level in matchup.variants
+        }
         judges: dict[JudgeId, list[Label]] = {}
         for one in runs[run]:
-            if levels.get(one.session) in matchup.variants:
+            if one.place in levels:
                 judges.setdefault(one.judge, []).append(one)
         for mine in judges.values():
-            for error in _differs(mine, levels):
-                yield ErrsElsewhere(run, error)
+            yield from (ErrsElsewhere(run, error) for error in judge_differs(mine, levels))
 
 
-def _differs(labels: Sequence[Label], levels: Mapping[str, str]) -> tuple[BiasDifference, ...]:
-    sessions: dict[str, list[Label]] = {}
-    for one in labels:
-        sessions.setdefault(one.session, []).append(one)
-    if people_differ(alpha_among_people(sessions.values())):
-        return ()
-    people = np.array([np.mean([one.value or 0.0 for one in own]) for own in sessions.values()])
-    judge = np.array([own[-1].judge_value for own in sessions.values()], dtype=np.float64)
-    return bias_of(people, judge, [levels[session] for session in sessions])[1]
-
-
-def _levels(folder: Path, run: str, factor: str) -> dict[str, str]:
+def _levels(folder: Path, run: str, factor: str) -> dict[LabelledTranscript, str]:
     """Session -> level of the factor, in a run that is here and has it."""
     if not re.fullmatch(RUN_ID, run):
         return {}
@@ -93,4 +89,5 @@ def _levels(folder: Path, run: str, factor: str) -> dict[str, str]:
         frame = RunTables(folder / run).frame("sessions", ["session_id", column])
     except (MatrixError, OSError):
         return {}
-    return dict(zip(frame.session_id.astype(str), frame[column].astype(str), strict=True))
+    sessions = zip(frame.session_id.astype(str), frame[column].astype(str), strict=True)
+    return {LabelledTranscript(run, session): level for session, level in sessions}

@@ -13,15 +13,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from matrix.model.records import JSON
-from matrix.report.compare.judge_bias import without_error
+from matrix.report.compare.judge_bias import lead_falls, likeness_falls
 from matrix.report.compare.labelled import ByPeople, by_people
+from matrix.report.compare.labels_elsewhere import errs_elsewhere
 from matrix.report.compare.study_words import Figures
 from matrix.report.text import ends_as_data, interval
 from matrix.stats.rounds.rules import VerdictKind
 from matrix.stats.verdicts.ruling import inside
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from matrix.report.compare.compare import MatchupVerdict
     from matrix.report.compare.judge_bias import BiasDifference
@@ -120,7 +121,10 @@ def voided(judged: MatchupVerdict) -> MatchupVerdict:
     """
     verdict, names = judged.verdict, judged.matchup.variants
     people = by_people(judged.matchup, judged.metric)
-    judged = replace(judged, people=people)
+    elsewhere = errs_elsewhere(judged.matchup, judged.metric)
+    if people is not None:
+        elsewhere = tuple(one for one in elsewhere if not people.knows(one.error))
+    judged = replace(judged, people=people, elsewhere=elsewhere)
     if verdict.reasons[0] == "others fail too often":
         return judged  # nothing is claimed of scores
     if people is None or not people.differs:
@@ -151,16 +155,12 @@ def is_undone(judged: MatchupVerdict, pair: Comparison) -> bool:
     first, second = (judged.matchup.variants[index] for index in (pair.b, pair.a))
     if judged.void is not None and judged.void.concerns(first, second):
         return True
-    error = None if judged.people is None else judged.people.error_between(first, second)
+    error = judged.error_between(first, second)
     if error is None or pair.interval is None or pair.difference is None:
         return False
-    left = without_error(pair.difference, pair.interval, error.difference, error.interval)
-    if inside(pair, judged.verdict.rules.delta):
-        margin = judged.verdict.rules.delta or 0.0
-        return left.low <= -margin or left.high >= margin
-    if not pair.sign:
-        return False
-    return left.low <= 0.0 if pair.sign > 0 else left.high >= 0.0
+    if inside(pair, margin := judged.verdict.rules.delta):
+        return likeness_falls(pair.difference, pair.interval, error, margin or 0.0)
+    return bool(pair.sign) and lead_falls(pair.difference, pair.interval, error)
 
 
 def standing_beside(standing: Standing | None, void: Void | None) -> Standing | None:
@@ -182,47 +182,48 @@ def _undone(judged: MatchupVerdict, error: BiasDifference) -> bool:
 
 def _leads_out(judged: MatchupVerdict, error: BiasDifference) -> bool:
     """Whether a difference without the error lies outside the interval that is stated of it."""
-    names = judged.matchup.variants
-    first, second = names.index(error.first), names.index(error.second)
-    for pair in judged.verdict.comparisons:
-        if {pair.a, pair.b} == {first, second} and pair.interval and pair.difference is not None:
-            mine = pair if pair.b == first else pair.reversed()
-            assert mine.interval is not None
-            assert mine.difference is not None
-            return not mine.interval.contains(mine.difference - error.difference)
-    return False
+    return any(
+        pair.interval is not None
+        and pair.difference is not None
+        and not pair.interval.contains(pair.difference - error.difference)
+        for pair in _of_these(judged, error, judged.verdict.comparisons)
+    )
 
 
 def _flatters(judged: MatchupVerdict, error: BiasDifference) -> bool:
     """Whether the judge errs for the one that is ahead so far, or nobody is."""
-    verdict, names = judged.verdict, judged.matchup.variants
-    first, second = names.index(error.first), names.index(error.second)
+    verdict = judged.verdict
     pairs = verdict.comparisons if verdict.decisive is None else (verdict.decisive,)
-    for pair in pairs:
-        if {pair.a, pair.b} == {first, second}:
-            lead = (pair if pair.b == first else pair.reversed()).difference or 0.0
-            return lead * error.difference >= 0.0
-    return False
+    return any(
+        (pair.difference or 0.0) * error.difference >= 0.0
+        for pair in _of_these(judged, error, pairs)
+    )
 
 
 def _claimed(judged: MatchupVerdict, error: BiasDifference) -> Iterator[Comparison]:
-    """What the verdict claims of these two, as ``error.first`` minus ``error.second``."""
-    verdict, names = judged.verdict, judged.matchup.variants
+    """What the verdict claims of these two."""
+    verdict = judged.verdict
     pairs = verdict.claims if verdict.kind == "winner" else verdict.comparisons
+    for pair in _of_these(judged, error, pairs):
+        if verdict.kind == "equivalent" or verdict.winner in (pair.a, pair.b):
+            yield pair
+
+
+def _of_these(
+    judged: MatchupVerdict, error: BiasDifference, pairs: Iterable[Comparison]
+) -> Iterator[Comparison]:
+    """Those of the pairs that are of an error's two variants, as its first minus its second."""
+    names = judged.matchup.variants
     first, second = names.index(error.first), names.index(error.second)
     for pair in pairs:
-        if {pair.a, pair.b} != {first, second} or pair.interval is None:
-            continue
-        if verdict.kind == "equivalent" or verdict.winner in (first, second):
+        if {pair.a, pair.b} == {first, second}:
             yield pair if pair.b == first else pair.reversed()
 
 
 def _falls(judged: MatchupVerdict, pair: Comparison, error: BiasDifference) -> bool:
-    assert pair.interval is not None
-    assert pair.difference is not None
-    left = without_error(pair.difference, pair.interval, error.difference, error.interval)
+    if pair.interval is None or pair.difference is None:
+        return False
     if judged.verdict.kind == "equivalent":
         margin = judged.verdict.rules.delta or 0.0
-        return left.low <= -margin or left.high >= margin
-    wins_by_more = (judged.verdict.winner == pair.b) == judged.verdict.rules.higher_is_better
-    return left.low <= 0.0 if wins_by_more else left.high >= 0.0
+        return likeness_falls(pair.difference, pair.interval, error, margin)
+    return lead_falls(pair.difference, pair.interval, error)

@@ -18,12 +18,11 @@ from matrix.report.compare.changes import changes_between, other_rules
 from matrix.report.compare.judge_bias import BiasDifference, gate_without_error
 from matrix.report.compare.labelled import by_parts, by_people
 from matrix.report.compare.matchup import Matchup
-from matrix.report.gates.thresholds import MOST_UNSCORED, unseen
+from matrix.report.gates.thresholds import MOST_UNSCORED, parts_told, unseen
 from matrix.report.text import (
     ends_as_data,
     metric_value,
     models_told,
-    names_listed,
     plural,
 )
 from matrix.stats import (
@@ -40,7 +39,7 @@ from matrix.stats.looks.failures import bounded_by
 from matrix.stats.rounds.round_table import RoundTable
 from matrix.stats.rounds.rules import MIN_ROUNDS, Rules
 from matrix.stats.verdicts.comparisons import paired_rates
-from matrix.stats.verdicts.sensitivity import filled, seen_range
+from matrix.stats.verdicts.sensitivity import filled, worst_and_best
 from matrix.store.run.made_here import NOT_MADE_HERE, is_made_here
 
 BASELINE, CANDIDATE = 0, 1
@@ -148,9 +147,9 @@ def _judge_error(matchup: Matchup, metric: str) -> BiasDifference | None:
 
 def _at_worst(table: RoundTable, margin: float, rules: Rules) -> GateDecision:
     """The gate if the run's missing scores were the worst possible, the baseline's the best."""
-    ends = rules.score_bounds or seen_range(table)
+    ends = worst_and_best(table, rules)
     assert ends is not None  # some scores passed
-    worst, best = ends if rules.higher_is_better else ends[::-1]
+    worst, best = ends
     return _on_scores(filled(table, {CANDIDATE: worst, BASELINE: best}), margin, rules)
 
 
@@ -265,10 +264,7 @@ def _part_words(found: Regression, matchup: Matchup) -> list[str]:
         for part in by_parts(matchup, found.metric)
         if (error := part.error_between(run, base)) is not None
     ]
-    if not erring:
-        return []
-    told = f"labels show that the judge errs for {run} on {names_listed(erring)}"
-    return [f"{told}, of which {found.metric} is made: gate those by themselves"]
+    return [parts_told(run, erring, found.metric)] if erring else []
 
 
 def _score_words(found: Regression) -> str:

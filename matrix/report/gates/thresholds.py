@@ -9,6 +9,7 @@ labels of a variant show to be otherwise once what the judge errs by is taken of
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -35,7 +36,7 @@ from matrix.stats import (
 from matrix.stats.estimates.figures import percent
 from matrix.stats.looks.failures import bounded_by
 from matrix.stats.rounds.round_table import RoundTable
-from matrix.stats.verdicts.sensitivity import filled, seen_range
+from matrix.stats.verdicts.sensitivity import filled, worst_and_best
 
 WHOLES = (1.0, 100.0)
 """What yes is as a number: of a share, and on a scale to 100."""
@@ -187,11 +188,9 @@ def threshold_of(matchup: Matchup, metric: str, threshold: float, alpha: float) 
 def _worst(matchup: Matchup, metric: str, table: RoundTable, index: int) -> Floats:
     """A variant's scores, its missing ones the worst that there can be, [rounds, scenarios]."""
     rules = bounded_by(table, declared_rules(matchup.spec, matchup.kind, metric=metric))
-    ends = rules.score_bounds or seen_range(table)
-    if ends is None:
-        return table.scores[:, :, index]
-    worst = ends[0] if rules.higher_is_better else ends[1]
-    return filled(table, {index: worst}).scores[:, :, index]
+    ends = worst_and_best(table, rules)
+    there = table if ends is None else filled(table, {index: ends[0]})
+    return there.scores[:, :, index]
 
 
 def _by_labels(
@@ -287,8 +286,7 @@ def _told(found: Threshold, one: VariantThreshold) -> str:
             by = metric_value(found.metric, one.judge_error, signed=True, score=found.score_digits)
         text += f", which labels undo: the judge errs by {by} for it"
     if one.parts_erring:
-        text += f"; labels show that the judge errs for it on {names_listed(one.parts_erring)}"
-        text += f", of which {found.metric} is made: gate those by themselves"
+        text += f"; {parts_told('it', one.parts_erring, found.metric)}"
     if one.kind == "pass" and not found.rate:
         text += f"; {unseen(one.sessions - one.unscored)}"
     if one.too_few:
@@ -298,6 +296,18 @@ def _told(found: Threshold, one: VariantThreshold) -> str:
     if one.fragile:
         text += "; fragile: not met if those without a score had gone as badly as can be"
     return text
+
+
+def parts_told(who: str, erring: Sequence[str], metric: str) -> str:
+    """That a judge is shown to err on what a score is made of.
+
+    Args:
+        who: For whom it errs.
+        erring: Parts of the score, each with by how much.
+        metric: The score.
+    """
+    told = f"labels show that the judge errs for {who} on {names_listed(erring)}"
+    return f"{told}, of which {metric} is made: gate those by themselves"
 
 
 def unseen(sessions: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from sys import intern
 from typing import Any, Final, NamedTuple
 
@@ -121,7 +121,7 @@ def _issue(event: Mapping[str, Any], scenario: str, levels: Mapping[str, str]) -
     )
 
 
-def issues_since(now: RunTables, before: RunTables) -> Since:
+def issues_since(now: RunTables, issues: Sequence[Issue], before: RunTables) -> Since:
     """Which kinds of issue are new, gone or still there, place by place.
 
     A place is a round, a scenario and the levels of factors that both runs have levels of in
@@ -131,7 +131,6 @@ def issues_since(now: RunTables, before: RunTables) -> Since:
         StoreError: A table is damaged.
     """
     shared = _shared_factors(now, before)
-    issues = issues_in(now)
     places, earlier = _places(now, shared), _places(before, shared)
     both = set(places.values()) & set(earlier.values())
     has = _kinds_at(issues, places, both)
@@ -180,7 +179,7 @@ def _places(tables: RunTables, shared: list[str]) -> dict[str, Place]:
 
 
 def _kinds_at(
-    issues: list[Issue], places: Mapping[str, Place], both: set[Place]
+    issues: Sequence[Issue], places: Mapping[str, Place], both: set[Place]
 ) -> dict[str, set[Place]]:
     found: dict[str, set[Place]] = {}
     for one in issues:

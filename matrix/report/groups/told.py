@@ -71,14 +71,15 @@ def aggregates_of(
     """
     grouped = Grouped(tables, of_kind, kind)
     best, worst = grouped.extremes(top)
+    issues = tuple(issues_in(tables))
     return Aggregates(
         tables.run.run_id,
         tuple(grouped.by(name) for name in (grouped.names if by is None else by)),
         tuple(grouped.ranking()),
         tuple(best),
         tuple(worst),
-        tuple(issues_in(tables)),
-        None if before is None else issues_since(tables, before),
+        issues,
+        None if before is None else issues_since(tables, issues, before),
     )
 
 

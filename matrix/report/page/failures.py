@@ -87,7 +87,7 @@ def _end_of(row: Any) -> str:
 def to_look_at_of(run: RunFacts, frame: Any, shown: set[str]) -> Iterator[Block]:
     """Where to begin reading."""
     rows = []
-    marks = issues_in(run.tables)
+    marks = first_issues(run.tables)
     for word, session in looked_at_of(run, frame):
         row = frame[frame["session_id"] == session].iloc[0]
         turn = marks.get(session, int(row["turns"]))
@@ -111,7 +111,7 @@ def to_look_at_of(run: RunFacts, frame: Any, shown: set[str]) -> Iterator[Block]
         yield DataTable("Where to begin reading", headers, rows, (4,))
 
 
-def issues_in(tables: RunTables) -> dict[str, int]:
+def first_issues(tables: RunTables) -> dict[str, int]:
     """Session -> the turn of its first problem, the most serious kind first."""
     events = tables.frame("events", ["session_id", "turn", "severity"])
     events = events[events["severity"].notna()]

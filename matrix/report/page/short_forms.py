@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 
 from matrix.kinds.reporting import ReportedCase
 from matrix.model.lines import csv_cell, in_line
-from matrix.report.page.failures import issues_in, looked_at_of
+from matrix.report.page.failures import first_issues, looked_at_of
 from matrix.report.page.known import RunFacts, level_columns, levels_of
 from matrix.report.run.explained import explanation_lines
 from matrix.report.run.report_file import escaped
@@ -92,7 +92,7 @@ def _gates(lines: Sequence[str]) -> list[str]:
 
 def _turns(run: RunFacts) -> Iterator[str]:
     frame = run.tables.frame("sessions")
-    marks = issues_in(run.tables)
+    marks = first_issues(run.tables)
     rows = {str(row["session_id"]): row for row in frame.to_dict("records")}
     order = {"failed": 0, "worst": 1, "among the worst": 2}
     found = sorted(looked_at_of(run, frame), key=lambda one: order.get(one[0], 3))

@@ -150,9 +150,7 @@ def _dominates(
         alpha,
         higher_is_better=rules.higher_is_better,
     )
-    error = None
-    if judged.people is not None:
-        error = judged.people.error_between(names[one], names[other])
+    error = judged.error_between(names[one], names[other])
     return dominates(gate_without_error(gate, error, better=rules.higher_is_better), ratio)
 
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from matrix.report.compare.compare import MatchupVerdict
-from matrix.report.compare.judge_bias import BiasDifference
 from matrix.report.compare.voiding import is_undone
 from matrix.stats import MIN_ROUNDS, Comparison, holm
 from matrix.stats.verdicts.ruling import inside
@@ -90,10 +89,6 @@ def _finding(judged: MatchupVerdict, pair: Comparison) -> str:
     return "better" if pair.sign == judged.sign else "not shown"
 
 
-def _error(judged: MatchupVerdict, first: str, second: str) -> BiasDifference | None:
-    return None if judged.people is None else judged.people.error_between(first, second)
-
-
 def _with_holm(judged: MatchupVerdict, rows: Sequence[PairRow]) -> list[PairRow]:
     """Holm's p-values; he finds at least what the intervals, which hold all together, show."""
     tested = [row for row in rows if row.p is not None]
@@ -102,7 +97,7 @@ def _with_holm(judged: MatchupVerdict, rows: Sequence[PairRow]) -> list[PairRow]
     for row in rows:
         p, finding = adjusted.get(row), row.finding
         if p is not None and p <= judged.verdict.rules.alpha and finding == "not shown":
-            error = _error(judged, row.first, row.second)
+            error = judged.error_between(row.first, row.second)
             favoured = error is not None and judged.sign * error.difference > 0
             finding = "void" if favoured else "better"
         told.append(replace(row, adjusted=p, finding=finding))

@@ -8,7 +8,7 @@ from math import exp
 import numpy as np
 
 from matrix.report.compare.compare import MatchupVerdict
-from matrix.report.compare.judge_bias import without_error
+from matrix.report.compare.judge_bias import lead_falls
 from matrix.report.compare.labelled import by_people, labels_beside
 from matrix.report.compare.leading import Lead
 from matrix.stats import (
@@ -153,8 +153,7 @@ def _undone(judged: MatchupVerdict, lead: Lead, test: _Test) -> bool:
     error = people.error_between(names[lead.first], names[lead.second])
     if error is None:
         return False
-    left = without_error(found.mean, found.interval, error.difference, error.interval)
-    return left.low <= 0.0 if found.mean > 0 else left.high >= 0.0
+    return lead_falls(found.mean, found.interval, error)
 
 
 def _e_value(result: PairedT) -> float:

@@ -8,7 +8,6 @@ import numpy as np
 
 from matrix.model.money import NANO_PER_USD, NanoUSD, show_usd
 from matrix.report.compare.compare import MatchupVerdict
-from matrix.report.compare.labels_elsewhere import ErrsElsewhere, errs_elsewhere
 from matrix.report.compare.leading import cube_of
 from matrix.report.compare.unscored import uncounted_places
 from matrix.report.text import names_listed, plural
@@ -89,7 +88,7 @@ def advice_of(judged: MatchupVerdict) -> str:
         return ""
     if verdict.kind == "winner" and verdict.winner is not None:
         name = names[verdict.winner]
-        if any(one.error.concerns(name, other) for one in _elsewhere(judged) for other in names):
+        if any(one.error.concerns(name, other) for one in judged.elsewhere for other in names):
             return f"label sessions of this run before choosing {name}: see what to mind."
         if "fragile" in verdict.flags:
             return f"look at the sessions without a score before choosing {name}."
@@ -104,12 +103,6 @@ def advice_of(judged: MatchupVerdict) -> str:
     if verdict.kind == "no_difference":
         return "keep what you have: neither that they differ is shown, nor that they do not."
     return "keep what you have: nothing is shown so far."
-
-
-def _elsewhere(judged: MatchupVerdict) -> list[ErrsElsewhere]:
-    """Errors of the judge that only other runs' labels show."""
-    found = errs_elsewhere(judged.matchup, judged.metric)
-    return [one for one in found if judged.people is None or not judged.people.knows(one.error)]
 
 
 def _among_equals(judged: MatchupVerdict) -> str:

@@ -76,8 +76,12 @@ class FailureGate:
             return 0.0
         if not self.sequential:
             return _passed_at_once(self, rounds)
-        horizon = 1 << (rounds - 1).bit_length()  # few horizons, so that draws are used again
-        return float((_first_passes(self, horizon) <= rounds).mean())
+        return float((_first_passes(self, horizon_of(rounds)) <= rounds).mean())
+
+
+def horizon_of(rounds: int) -> int:
+    """Rounds that are drawn for so many: a power of two, so that draws are used again."""
+    return 1 << (rounds - 1).bit_length()
 
 
 @lru_cache(maxsize=512)

@@ -20,11 +20,9 @@ from matrix.stats.estimates.proportions import discordant_needed
 from matrix.stats.estimates.samples import refuse
 from matrix.stats.estimates.student import t_quantile
 from matrix.stats.looks.boundary import Boundary
+from matrix.stats.planning.gate_chance import DRAWS, horizon_of
 from matrix.stats.planning.power import PowerGoal, power_of_rounds, smallest_effect
 from matrix.stats.rounds.rules import MIN_ROUNDS
-
-DRAWS: Final = 2000
-"""Simulated plans: a chance of 80 % is then known to .009 (one standard error)."""
 
 MOST_PAIRS: Final = 2048
 """A plan of more pairs of sessions, over all rivals, is not simulated: see `YesNoScores.chance`."""
@@ -80,7 +78,7 @@ class YesNoScores:
         if n < max(MIN_ROUNDS, self.opens) or self.missing == 1.0:
             return 0.0
         world, rivals = self._world(abs(effect) / self.apart, sd / self.apart), goal.n_variants - 1
-        horizon = 1 << (n - 1).bit_length()  # few horizons, so that draws are used again
+        horizon = horizon_of(n)
         if horizon * world.pairs * rivals > MOST_PAIRS:
             return self._by_formula(n, effect, world, goal)
         shown = _shown(world, rivals, horizon, n, goal, max(MIN_ROUNDS, self.opens))

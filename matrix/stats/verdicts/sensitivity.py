@@ -63,19 +63,18 @@ def sensitivities(finding: LookOutcome, table: RoundTable, rules: Rules) -> tupl
             greatest that were seen take their place.
     """
     kind, winner = finding.ruling.kind, finding.ruling.ahead
-    bounds = rules.score_bounds or seen_range(table)
-    if bounds is None:
+    ends = worst_and_best(table, rules)
+    if ends is None:
         return ()
-    worst, best = bounds if rules.higher_is_better else bounds[::-1]
     if kind == "equivalent":
         pairs = [pair for pair in finding.comparisons if inside(pair, rules.delta)]
-        return tuple(_of_equivalence(pair, table, rules, bounds) for pair in pairs)
+        return tuple(_of_equivalence(pair, table, rules, ends) for pair in pairs)
     if kind != "winner" or winner is None:
         return ()
     out = {one.variant for one in finding.beaten if one.why != "score"}
     pairs = [p if p.b == winner else p.reversed() for p in finding.claims if winner in (p.a, p.b)]
     return tuple(
-        _of_lead(pair, table, rules, (worst, best))
+        _of_lead(pair, table, rules, ends)
         for pair in pairs
         if pair.a not in out and pair.interval is not None and _leads(pair, rules)
     )
@@ -108,13 +107,12 @@ def _of_lead(
 
 
 def _of_equivalence(
-    pair: Comparison, table: RoundTable, rules: Rules, bounds: tuple[float, float]
+    pair: Comparison, table: RoundTable, rules: Rules, ends: tuple[float, float]
 ) -> Sensitivity:
     mine, theirs = _missing(table, pair.b, pair.a), _missing(table, pair.a, pair.b)
-    low, high = bounds
-    ends = ((low, high), (high, low)) if mine or theirs else ()
+    either_way = (ends, ends[::-1]) if mine or theirs else ()
     overturned = False
-    for own, other in ends:
+    for own, other in either_way:
         mean, half = _at_end(pair, filled(table, {pair.b: own, pair.a: other}), rules)
         overturned |= not abs(mean) + half < (rules.delta or 0.0)
     return Sensitivity(pair.b, pair.a, mine, theirs, None, overturned=overturned)
@@ -158,7 +156,13 @@ def _mean(table: RoundTable, variant: int) -> float:
     return float(np.nanmean(table.scores[:, :, variant]))
 
 
-def seen_range(table: RoundTable) -> tuple[float, float] | None:
+def worst_and_best(table: RoundTable, rules: Rules) -> tuple[float, float] | None:
+    """The ends of what a score can be; of what was seen, where no bounds are known."""
+    ends = rules.score_bounds or _seen_range(table)
+    return ends if ends is None or rules.higher_is_better else ends[::-1]
+
+
+def _seen_range(table: RoundTable) -> tuple[float, float] | None:
     """The least and the greatest score there is; ``None`` if there is none."""
     known = table.scores[~np.isnan(table.scores)]
     return (float(known.min()), float(known.max())) if known.size else None
