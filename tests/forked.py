@@ -8,6 +8,7 @@ is imported when Python starts is shared. Commands that change *that* are starte
 from __future__ import annotations
 
 import atexit
+import gc
 import importlib
 import json
 import os
@@ -19,30 +20,14 @@ import traceback
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from pkgutil import walk_packages
 from typing import Any, NoReturn
 
-LOADED = (
-    "matrix.cli.main",
-    "matrix.api",
-    "matrix.cli.finish",
-    "matrix.cli.printing",
-    "matrix.report.study.study_text",
-    "matrix.report.study.study_data",
-    "matrix.report.run.report_file",
-    "matrix.store.reading.reader",
-    "matrix.store.tables.publisher",
-    "matrix.engine.executors.inprocess",
-    "matrix.api.gating",
-    "matrix.api.sessions.labelling",
-    "matrix.kinds.counter",
-    "matrix.kinds.criteria",
-    "matrix.kinds.selftest",
-    "matrix.kinds.trajectory",
-    "pythonjsonlogger",
-    "pandas",
-    "scipy.stats",
-)
-"""What commands import sooner or later; Ray and litellm read their variables when they load."""
+import matrix
+
+LOADED = ("pythonjsonlogger", "pandas", "scipy.stats", "jinja2", "pyarrow.dataset")
+"""What commands import sooner or later, beside this program; Ray and litellm, which read their
+variables when they load, are not imported by any module of it."""
 
 
 def may_be_forked(variables: Mapping[str, str]) -> bool:
@@ -104,8 +89,9 @@ def _server() -> _Server:
 
 def serve() -> None:
     """Fork a command for each line of standard input; say its exit code."""
-    for name in LOADED:
+    for name in (*LOADED, *(found.name for found in walk_packages(matrix.__path__, "matrix."))):
         importlib.import_module(name)
+    gc.freeze()  # what is there is shared by all of them
     for line in sys.stdin:
         child = os.fork()
         if not child:

@@ -385,9 +385,10 @@ class TrajectoryKind:
                     f"{check.text}\n\n{told}\n\nDoes it pass?", 0, 1, True, name
                 )
                 turn = turns.get(name, 0)
-                if turn and not (check.target_glob or check.target_file):
+                if turn:  # as the judge: with what came in
+                    seen = name if check.target_glob or check.target_file else AGENT
                     question = question._replace(
-                        target="transcript", turn=turn, speakers=("input", AGENT)
+                        target="transcript", turn=turn, speakers=("input", seen)
                     )
                 found[name] = question
         return found

@@ -397,7 +397,7 @@ def _vacuous(rates: Sequence[Rate], sessions: Sequence[Mapping[str, Any]]) -> It
         for place, whys in ((place, found[place]) for place in empty[:_DEAREST])
     )
     more = f"; and {len(empty) - _DEAREST} more" if len(empty) > _DEAREST else ""
-    yield f"passed with nothing to look at that could be read, in every run: {told}{more}"
+    yield f"passed with nothing to look at, or with some of it not read, in every run: {told}{more}"
 
 
 def _suite(rates: Sequence[Rate]) -> Iterator[str]:

@@ -18,7 +18,7 @@ _RULES: Final = ("turn_limit", "confidence", "margin", "failure_margin", "failur
 """What of a comparison decides how two runs are judged; those of the second hold."""
 
 
-def changes_between(one: RunTables, two: RunTables) -> str:
+def changes_between(one: RunTables, two: RunTables, *, judged_twice: bool = False) -> str:
     """What is other in the second run, in words; empty if nothing is that plans tell.
 
     Results that were imported have no plan that tells anything.
@@ -26,10 +26,12 @@ def changes_between(one: RunTables, two: RunTables) -> str:
     Args:
         one: A run.
         two: Another of the same kind.
+        judged_twice: Whether both judge the same transcripts: what only the run that played them
+            keeps, as folders, was not changed by the other.
     """
     if one.run.imported or two.run.imported:
         return ""
-    texts = _texts(one, two)
+    texts = _texts(one, two, of_both=judged_twice)
     of_each = [f"{name} of {names_listed(scenarios)}" for name, scenarios in texts.items()]
     return "; ".join([*of_each, *_parts(one.run.spec, two.run.spec)])
 
@@ -49,12 +51,16 @@ def _said(value: object) -> str:
     return "not set" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _texts(one: RunTables, two: RunTables) -> dict[str, list[str]]:
-    """Text -> scenarios of both runs in which it is another."""
+def _texts(one: RunTables, two: RunTables, *, of_both: bool) -> dict[str, list[str]]:
+    """Text -> scenarios of both runs in which it is another; if ``of_both``, is and was there."""
     before, now = texts_of(one.run_dir), texts_of(two.run_dir)
     found: dict[str, list[str]] = {}
     for scenario in (name for name in before if name in now):
-        for name in sorted({*before[scenario], *now[scenario]}):
+        names = before[scenario].keys() & now[scenario] if of_both else {
+            *before[scenario],
+            *now[scenario],
+        }
+        for name in sorted(names):
             if before[scenario].get(name) != now[scenario].get(name):
                 found.setdefault(name, []).append(scenario)
     return found

@@ -239,7 +239,7 @@ def _no_silent_demotion(scene: AssertionContext, requested: Any) -> Found:
     if lost_files := [one for one in gone if one.silent and not is_told_of(one, view, layout)]:
         told = listed(f"{one.id} ({one.path})" for one in lost_files)
         return Found(False, f"removed with its support, and nothing says so: {told}")
-    told = "none is demoted" if found else "there is no hypothesis"
+    told = "none is demoted at the end" if found else "there is no hypothesis"
     if moved:
         told = f"{len(moved)} demoted, each with evidence against"
     if mute := [one for one in found if not one.status]:
