@@ -36,13 +36,21 @@ def may_be_forked(variables: Mapping[str, str]) -> bool:
 
 
 def run_forked(
-    folder: Path, args: tuple[str, ...], environment: Mapping[str, str], stdin: str = ""
+    folder: Path,
+    args: tuple[str, ...],
+    environment: Mapping[str, str],
+    stdin: str = "",
+    program: str = "matrix.cli.main",
 ) -> tuple[str, str, int]:
-    """Run a command in a folder: its standard output and error, and its exit code."""
+    """Run a command in a folder: its standard output and error, and its exit code.
+
+    ``program`` is the module whose ``main`` it is.
+    """
     with tempfile.TemporaryDirectory() as streams:
         files = [str(Path(streams, name)) for name in ("in", "out", "err")]
         Path(files[0]).write_text(stdin, encoding="utf-8")
         wish = {
+            "program": program,
             "args": [str(arg) for arg in args],
             "folder": str(folder),
             "environment": dict(environment),
@@ -111,11 +119,8 @@ def _be(wish: Mapping[str, Any]) -> NoReturn:
         os.chdir(wish["folder"])
         os.environ.clear()
         os.environ.update(wish["environment"])
-        sys.argv = ["matrix", *wish["args"]]
-        from matrix.cli.main import main
-
-        main(wish["args"])
-        code = 0
+        sys.argv = [wish["program"].partition(".")[0], *wish["args"]]
+        sys.exit(importlib.import_module(wish["program"]).main(wish["args"]))
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     except BaseException:  # as the interpreter would at the end of a program

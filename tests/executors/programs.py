@@ -42,7 +42,7 @@ def counter_spec(**changes: Any) -> dict[str, Any]:
         "factors": {"step": [1, 2]},
         "options": {"turns": 20, "width": 2},
         "per_cell": 5,
-        "limits": {"cost_usd": 10},
+        "limits": {"cost_usd": 10, "turns": 60},
     }
     return spec | changes
 

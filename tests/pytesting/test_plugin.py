@@ -12,6 +12,7 @@ import pytest
 
 import matrix
 from tests.cli.program import environment, run_program
+from tests.forked import run_forked
 
 HEAD = "import matrix\n\n"
 COIN = '''
@@ -46,15 +47,10 @@ def case_of(folder: Path, file: str, name: str) -> ET.Element:
 
 
 def run_pytest(folder: Path, *words: str) -> Outcome:
-    program = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:asyncio"]
-    done = subprocess.run(
-        [*program, "--junitxml", "junit.xml", *words],
-        cwd=folder,
-        env=environment(folder) | {"COLUMNS": "300", "XDG_STATE_HOME": str(folder / "state")},
-        capture_output=True,
-        text=True,
-    )
-    return Outcome(done.returncode, done.stdout + done.stderr)
+    args = ("-p", "no:cacheprovider", "-p", "no:asyncio", "--junitxml", "junit.xml", *words)
+    wide = environment(folder) | {"COLUMNS": "300", "XDG_STATE_HOME": str(folder / "state")}
+    out, err, code = run_forked(folder, args, wide, program="pytest")
+    return Outcome(code, out + err)
 
 
 def message(case: ET.Element, tag: str) -> str:
@@ -175,7 +171,9 @@ def test_without_the_option_nothing_of_matrix_is_loaded_but_the_options(tmp_path
         "'matrix.version']\n"
         "    assert not {'numpy', 'pydantic', 'pyarrow', 'ray'} & set(sys.modules)\n"
     )
-    assert run_pytest(tmp_path).code == 0
+    program = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:asyncio"]
+    fresh = subprocess.run(program, cwd=tmp_path, env=environment(tmp_path), check=False)
+    assert fresh.returncode == 0
     refused = run_pytest(tmp_path, "--matrix-sessions", "3")
     assert refused.code == 4
     assert "--matrix-sessions goes with --matrix" in refused.out

@@ -191,7 +191,7 @@ class Limits(SpecModel):
         default=None,
         description="Rolling budget over several runs, e.g. nightly=50/day; see `matrix budgets`.",
     )
-    turns: int = Field(default=60, ge=1, le=10_000, description="Turns per session.")
+    turns: int = Field(default=100, ge=1, le=10_000, description="Turns per session.")
     session_minutes: Positive = Field(
         default=240.0,
         description="Model working time per session, in minutes; waits for limits do not count.",

@@ -56,10 +56,14 @@ def _texts(one: RunTables, two: RunTables, *, of_both: bool) -> dict[str, list[s
     before, now = texts_of(one.run_dir), texts_of(two.run_dir)
     found: dict[str, list[str]] = {}
     for scenario in (name for name in before if name in now):
-        names = before[scenario].keys() & now[scenario] if of_both else {
-            *before[scenario],
-            *now[scenario],
-        }
+        names = (
+            before[scenario].keys() & now[scenario]
+            if of_both
+            else {
+                *before[scenario],
+                *now[scenario],
+            }
+        )
         for name in sorted(names):
             if before[scenario].get(name) != now[scenario].get(name):
                 found.setdefault(name, []).append(scenario)

@@ -80,7 +80,7 @@ def _finding(judged: MatchupVerdict, pair: Comparison) -> str:
         return "too few"
     if verdict.rules.engine == "fixed" and "plan not over" in verdict.reasons:
         return "too early"
-    if pair.identical:
+    if pair.identical and pair.interval is None:
         return "identical"
     if is_undone(judged, pair):
         return "void"

@@ -2,7 +2,7 @@
 
 What cannot be known is ``None``, never 0 and never NaN: the type checker then makes every caller
 decide what to show. With no values nothing is known; with one, only the mean; with several equal
-ones the spread is 0 but no interval follows from it ("identical so far").
+ones the spread is 0 and an interval follows from it only if the values have bounds.
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ ROUNDING = 1e-12
 Means and differences of float64 values err by a few times 2e-16 of the values' size; without this
 a constant difference of 0.1 would come out as a t of 1e16.
 """
+
+
+ALIKE_SHARE = 0.1
+"""Share of a level that claims about differences which are all alike may add to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,3 +125,34 @@ def summary_from_moments(n: int, mean: float, sd: float, size: float, alpha: flo
     half = t_quantile(1.0 - alpha / 2, n - 1) * se
     interval = Interval(mean - half, mean + half, 1.0 - alpha)
     return MeanSummary(n, mean, sd, se, interval, identical=False)
+
+
+def alike_half_width(
+    difference: npt.ArrayLike, n: npt.ArrayLike, span: npt.ArrayLike, level: float
+) -> npt.NDArray[np.float64]:
+    """Half-width about n differences of bounded scores that are one and the same.
+
+    If none can be below -W, then with a true mean of m each had a chance of at most
+    (m + W) / (d + W) to be d; that all were it had a chance of ``share / 2`` of the level or more
+    only if ``m >= pi d - (1 - pi) W``, pi being the n-th root of that. As long as they are alike, a
+    wrong claim needs the first look that makes it and no other, so all looks together add that
+    share of the level.
+
+    Args:
+        difference: d, not 0; all arguments but the level are broadcast.
+        n: How many.
+        span: W, from the least possible score to the greatest; infinite if that is not known.
+        level: Two-sided error rate.
+    """
+    size = np.abs(np.asarray(difference, dtype=np.float64))
+    chance = (level * ALIKE_SHARE / 2.0) ** (1.0 / np.maximum(n, 1))
+    return np.asarray((1.0 - chance) * (size + span))
+
+
+def alike_log_p(
+    difference: npt.ArrayLike, n: npt.ArrayLike, span: npt.ArrayLike
+) -> npt.NDArray[np.float64]:
+    """Logarithm of the level at which :func:`alike_half_width` reaches 0; at most 0."""
+    size = np.abs(np.asarray(difference, dtype=np.float64))
+    chance = -np.asarray(n, dtype=np.float64) * np.log1p(size / np.asarray(span))
+    return np.asarray(np.minimum(0.0, np.log(2.0 / ALIKE_SHARE) + chance))

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import combinations
-from math import isnan
+from math import exp, inf, isnan
 
 import numpy as np
 
 from matrix.stats.estimates.interval import Interval
+from matrix.stats.estimates.means import alike_half_width, alike_log_p
 from matrix.stats.estimates.proportions import discordant_needed, mcnemar, newcombe_paired
 from matrix.stats.estimates.student import t_quantile, t_two_sided_p
 from matrix.stats.looks.failures import FailureContrast, failure_contrast
@@ -35,7 +36,8 @@ class Comparison:
         unscored: Further pairs in which one of them has no score.
         difference: Mean over rounds, in units of the score; ``None`` without rounds.
         se: Its standard error; 0 without spread, ``None`` where it is not known.
-        interval: Interval for it at ``1 - level``; ``None`` below two rounds or without spread.
+        interval: Interval for it at ``1 - level``; ``None`` below two rounds, or without spread
+            in scores that have no bounds.
         p: Two-sided p-value, to be compared with ``level``; ``None`` where the interval is. Of the
             open-ended engine: 1 over the largest e-value so far, right at every look. Of the
             planned engine: always ``None``, as its boundary is another at each look.
@@ -113,7 +115,7 @@ def fixed_n_comparisons(table: RoundTable, rules: Rules, level: float) -> tuple[
     Returns:
         Comparisons (0, 1), (0, 2), ..., (k-2, k-1).
     """
-    binary = _is_binary(table)
+    binary, bounds = _is_binary(table), rules.score_bounds
 
     def compare(a: int, b: int) -> Comparison:
         found = differences_of(table, a, b, rules.unit)
@@ -125,6 +127,7 @@ def fixed_n_comparisons(table: RoundTable, rules: Rules, level: float) -> tuple[
             level,
             failures=failure_contrast(table, a, b, rules.alpha, per_effective),
             discordant=_count_discordant(table, a, b) if binary else None,
+            span=inf if bounds is None else bounds[1] - bounds[0],
         )
 
     return tuple(compare(a, b) for a, b in combinations(range(table.n_variants), 2))
@@ -138,6 +141,7 @@ def _compared(
     *,
     failures: FailureContrast,
     discordant: int | None,
+    span: float,
 ) -> Comparison:
     """The one look at all of a table, by Student's t."""
     a, b = pair
@@ -154,6 +158,10 @@ def _compared(
     elif mean and discordant:
         worth = failures.per_effective
         interval, p = paired_rates(table, pair, level, worth)
+    if interval is None and mean and se == 0.0 and span < inf:
+        half = float(alike_half_width(mean, n, span, level))
+        interval = Interval(max(mean - half, -span), min(mean + half, span), 1.0 - level)
+        p = exp(float(alike_log_p(mean, n, span)))
     errored, unscored = lost_pairs(table, a, b)
     return Comparison(
         a=a,

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from matrix.stats.estimates.interval import Interval
+from matrix.stats.estimates.means import alike_half_width, alike_log_p
 from matrix.stats.estimates.proportions import discordant_needed, mcnemar
 from matrix.stats.looks.betting import gate_bound, log_gate_capital
 from matrix.stats.looks.boundary import Boundary
@@ -37,6 +38,8 @@ class Track:
         table: The rounds.
         boundary: How wide intervals are.
         seen: The differences.
+        span: From the least possible score to the greatest, as known so far, shape [P]; infinite
+            where that is not known.
         half: Half-width of the interval, shape [P]; infinite where there is none.
         discordant: Pairs so far whose scores differ, shape [P].
         binary: Whether all scores of the table so far are of two values, shape [P].
@@ -55,6 +58,7 @@ class Track:
     table: RoundTable
     boundary: Boundary
     seen: Differences
+    span: FloatArray
     half: FloatArray
     discordant: IntArray
     binary: BoolArray
@@ -89,7 +93,7 @@ class Track:
     def at_level(self, level: float) -> Track:
         """The same two variants, in intervals at another two-sided error rate."""
         boundary = replace(self.boundary, level=level)
-        return replace(self, boundary=boundary, half=_half_widths(boundary, self.seen))
+        return replace(self, boundary=boundary, half=_half_widths(boundary, self.seen, self.span))
 
     def comparison(self, length: int, *, by_itself: bool = False) -> Comparison:
         """What the last look at a prefix of up to ``length`` rounds says.
@@ -135,6 +139,9 @@ class Track:
             low = min(mean, float((self.seen.mean - self.half)[:look][usable].max()))
         if crossed < 0 <= high:
             high = max(mean, float((self.seen.mean + self.half)[:look][usable].min()))
+        if self.seen.se[look - 1] == 0.0:
+            span = float(self.span[look - 1])
+            low, high = max(low, -span), min(high, span)
         return Interval(low, high, 1.0 - self.boundary.level)
 
     def _crossed(self, length: int) -> int:
@@ -156,9 +163,16 @@ class Track:
         usable = self.decidable[:look]
         if not usable.any():
             return 0.0
-        t = self.seen.mean[:look][usable] / self.seen.se[:look][usable]
-        n = self.seen.df[:look][usable] + 1.0
-        return max(0.0, float(t_mixture_log_e(t, n).max()))
+        alike = usable & (self.seen.se[:look] == 0.0)
+        usable &= ~alike
+        found = [0.0]
+        if usable.any():
+            t = self.seen.mean[:look][usable] / self.seen.se[:look][usable]
+            found.append(float(t_mixture_log_e(t, self.seen.df[:look][usable] + 1.0).max()))
+        if alike.any():
+            same = (self.seen.mean, self.seen.rounds, self.span)
+            found.append(-float(alike_log_p(*(one[:look][alike] for one in same)).min()))
+        return max(found)
 
     def _contrast(self, length: int) -> SequentialFailures:
         only_a, only_b, rest = (
@@ -197,7 +211,7 @@ def tracker(
     table: RoundTable, boundary: Boundary, rules: Rules, strict: float
 ) -> Callable[[int, int], Track]:
     """What makes the track of two variants of ``table``, sharing what all tracks need."""
-    two_valued = _binary_so_far(table)
+    two_valued, span = _binary_so_far(table), _span_so_far(table, rules)
 
     def track(a: int, b: int) -> Track:
         seen = differences_of(table, a, b, rules.unit)
@@ -209,7 +223,8 @@ def tracker(
             table=table,
             boundary=boundary,
             seen=seen,
-            half=_half_widths(boundary, seen),
+            span=span,
+            half=_half_widths(boundary, seen, span),
             discordant=_discordant_so_far(table, a, b),
             binary=two_valued,
             failures=failures,
@@ -223,12 +238,26 @@ def tracker(
     return track
 
 
-def _half_widths(boundary: Boundary, seen: Differences) -> FloatArray:
+def _half_widths(boundary: Boundary, seen: Differences, span: FloatArray) -> FloatArray:
+    """Those of the boundary; where all differences are alike, those of bounded scores."""
     radii = boundary.radii(seen.info, seen.df)
-    spread = (seen.se > 0.0) & np.isfinite(radii)
-    half = np.full(radii.size, np.inf)
+    looked, half = np.isfinite(radii), np.full(radii.size, np.inf)
+    spread = (seen.se > 0.0) & looked
     half[spread] = radii[spread] * seen.se[spread]
+    alike = (seen.se == 0.0) & (seen.mean != 0.0) & looked & np.isfinite(span)
+    half[alike] = alike_half_width(
+        seen.mean[alike], seen.rounds[alike], span[alike], boundary.level
+    )
     return half
+
+
+def _span_so_far(table: RoundTable, rules: Rules) -> FloatArray:
+    """The range of scores: as declared, or 1 while all are 0 or 1, shape [P]."""
+    if rules.score_bounds is not None:
+        low, high = rules.score_bounds
+        return np.full(table.prefix_length, high - low)
+    yes_no = (np.isnan(table.scores) | np.isin(table.scores, (0.0, 1.0))).all(axis=(1, 2))
+    return np.where(np.logical_and.accumulate(yes_no), 1.0, np.inf)
 
 
 def _gates(

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matrix.stats import RunningMean, paired_t, summarize
+from matrix.stats.estimates.means import ALIKE_SHARE, alike_half_width, alike_log_p
 
 SLEEP_1 = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]
 SLEEP_2 = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]
@@ -138,3 +139,24 @@ def test_a_value_that_is_no_number_is_refused(bad: float) -> None:
 def test_pairs_of_unequal_length_are_refused() -> None:
     with pytest.raises(ValueError, match="equal lengths"):
         paired_t([1.0, 2.0], [1.0])
+
+
+@pytest.mark.parametrize("level", [0.05, 0.05 / 3, 0.001])
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.5, 1.0])
+def test_differences_that_are_all_alike_err_at_most_their_share_of_the_level(
+    level: float, share: float
+) -> None:
+    """Of all true means of 0, the one that makes n alike likeliest has two values: d, and -W."""
+    span = 4.0
+    d = share * span
+    n = np.arange(1, 2_000)
+    claims = alike_half_width(d, n, span, level) < d
+    assert claims.any()
+    first = int(n[claims.argmax()])
+    assert claims[first - 1 :].all()
+    for sign in (1.0, -1.0):
+        by_chance = (span / (span + d)) ** first
+        assert 2.0 * by_chance <= level * ALIKE_SHARE
+        assert 2.0 * by_chance * (1.0 + d / span) > level * ALIKE_SHARE, "not a round later"
+        p = np.exp(alike_log_p(sign * d, n, span))
+        assert ((p < level) == claims).all()

@@ -29,6 +29,7 @@ from tests.sampling import examples
 
 DROPPED, FAILED = OUTCOMES.index("dropped"), OUTCOMES.index("failed")
 ENGINES: tuple[Engine, ...] = ("planned", "open-ended")
+EVERY_ENGINE: tuple[Engine, ...] = ("fixed", *ENGINES)
 OPEN_GATE = 1.0
 """A failure margin that every variant keeps, so that scores alone decide."""
 
@@ -366,15 +367,47 @@ def test_means_have_intervals_that_allow_for_the_looks(normal_table: Any) -> Non
 # --- edge cases ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", EVERY_ENGINE)
 @pytest.mark.parametrize("shift", [0.0, 0.1, 10.0])
-def test_identical_differences_decide_nothing(table_of: Any, engine: Any, shift: float) -> None:
+def test_identical_differences_of_unbounded_scores_decide_nothing(
+    table_of: Any, engine: Any, shift: float
+) -> None:
     first = np.random.default_rng(3).uniform(0, 80, (60, 2, 1))
-    rules = Rules(engine=engine, delta=50.0)
+    rules = Rules(engine=engine, delta=50.0, score_bounds=None)
     verdict = verdict_of(table_of(np.concatenate([first, first + shift], axis=2)), rules)
     assert (verdict.kind, verdict.reasons[0]) == ("not_enough_data", "identical so far")
     assert verdict.comparisons[0].interval is None
     assert verdict.extra_rounds is None
+
+
+@pytest.mark.parametrize("engine", EVERY_ENGINE)
+@pytest.mark.parametrize("bounds", [None, (0.0, 1.0)])
+def test_who_always_passes_beats_who_never_does(table_of: Any, engine: Any, bounds: Any) -> None:
+    scores = np.zeros((60, 1, 2))
+    scores[:, :, 1] = 1.0
+    table = table_of(scores)
+    verdict = verdict_of(table, Rules(engine=engine, score_bounds=bounds, failure_margin=OPEN_GATE))
+    assert (verdict.kind, verdict.winner) == ("winner", 1)
+    pair = verdict.comparisons[0]
+    assert pair.interval is not None
+    assert 0.0 < pair.interval.low < 1.0
+    assert pair.interval.high <= 1.0
+    assert pair.p is None or pair.p < 0.05
+
+
+@pytest.mark.parametrize("engine", EVERY_ENGINE)
+def test_a_bounded_score_that_differs_alike_in_every_round_is_judged_by_its_bounds(
+    table_of: Any, engine: Any
+) -> None:
+    """5 of 5 against 1 of 5 is shown in ten rounds; one point of five takes more of them."""
+    for lead, shown in ((4.0, {10: True, 60: True}), (1.0, {10: False, 60: True})):
+        for n, decided in shown.items():
+            scores = np.ones((n, 1, 2))
+            scores[:, :, 1] += lead
+            rules = Rules(engine=engine, score_bounds=(1.0, 5.0), failure_margin=OPEN_GATE)
+            verdict = verdict_of(table_of(scores, planned=n), rules)
+            assert (verdict.kind == "winner") is decided, (lead, n)
+            assert decided or verdict.reasons[0] == "identical so far"
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -97,7 +97,8 @@ def test_a_cap_ends_the_plan_and_is_a_reason_not_a_verdict(table_of: Any) -> Non
 @pytest.mark.parametrize("shift", [0.0, 0.1, 10.0])
 def test_a_constant_difference_names_no_winner(table_of: Any, shift: float) -> None:
     first = np.random.default_rng(3).uniform(0, 80, (60, 2, 1))
-    verdict = fixed_n_verdict(table_of(np.concatenate([first, first + shift], axis=2)))
+    table = table_of(np.concatenate([first, first + shift], axis=2))
+    verdict = fixed_n_verdict(table, Rules(score_bounds=None))
     assert (verdict.kind, verdict.winner) == ("not_enough_data", None)
     assert verdict.reasons[0] == "identical so far"
     assert verdict.comparisons[0].interval is None
