@@ -88,6 +88,10 @@ def power(
         raise BadInput([_mistake("--effect", "what is asked? give --effect, --rounds or --budget")])
     if question.budget_nano is not None and not question.round_nano:
         told = "what does a round cost? give a spec or --from RUN; rounds of a spec have a price"
+        if pilot is not None:
+            told += (
+                ", which those of this run do not tell: it was imported without, or judges again"
+            )
         raise BadInput([_mistake("--budget", told)])
     return answer(question)
 

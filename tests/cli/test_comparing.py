@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -131,3 +132,50 @@ def test_a_threshold_gates_every_variant_of_a_run(runs: Path, matrix: Matrix) ->
     both = matrix("compare", "planted", "other", "--baseline", "other")
     assert both.code == 2
     assert "beside a second run" in both.stderr
+
+
+COIN = '''import matrix
+
+
+@matrix.scenario(
+    cases=[{"case": one} for one in ("a", "b")],
+    simulated={"agent": lambda asked: "yes" if asked.rng.random() < float(asked.last) else "no"},
+    scores=["said"],
+)
+async def coin(ctx, case: str, chance: float = 0.5):
+    """Asks once."""
+    said = await ctx.ask("agent", str(chance))
+    ctx.score("said", said.text == "yes")
+'''
+
+
+def test_two_runs_of_one_variant_need_new_ones_and_those_that_grew_are_told(
+    here: Path, matrix: Matrix
+) -> None:
+    flags = ("--executor", "in-process", "--quiet", "--set", "compare.failure_margin=50")
+    (here / "coin.py").write_text(COIN)
+    for name, chance in (("h1", "0.5"), ("h2", "0.9")):
+        mine = ("--set", f"options.chance={chance}", "--run-id", name)
+        assert matrix("run", "coin.py", "--per-cell", "8", *flags, *mine).code == 0
+    told = " ".join(matrix("compare", "h1", "h2").stdout.split())
+    (rounds,) = set(re.findall(r"([\d,]+) rounds needed, in a new run", told))
+    assert f"About {rounds} rounds are needed, all in new runs (about $" in told
+    assert "has got" not in told
+    matrix("resume", "h1", "--per-cell", "12", "--quiet", "--executor", "in-process")
+    matrix("resume", "h2", "--per-cell", "12", "--quiet", "--executor", "in-process")
+    told = " ".join(matrix("compare", "h1", "h2").stdout.split())
+    for name in ("h1", "h2"):
+        assert f"{name} was planned with 16 sessions and has got 24 since" in told
+    assert "errs more often than it says" in told
+
+
+def test_what_judging_again_cost_is_no_price_of_a_round(runs: Path, matrix: Matrix) -> None:
+    again = ("rejudge", "other", "--judge", "sim/opus-4.5", "--executor", "in-process", "--quiet")
+    assert matrix(*again, "--max-cost", "5", "--run-id", "again").code == 0
+    told = matrix("compare", "again", "--metric", "quality_fun_factor").stdout
+    assert "(about $" not in told
+    refused = matrix("power", "--from", "again", "--budget", "5")
+    assert refused.code == 2
+    assert "--budget: what does a round cost?" in refused.stderr
+    priced = matrix("power", "--from", "again", "--effect", "5").stdout
+    assert "$" not in priced

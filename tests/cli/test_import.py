@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import random
+import re
 import zipfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -195,6 +196,36 @@ def test_money_is_what_the_file_says_and_counts_to_no_cap(here: Path, matrix: Ma
     assert run.sessions().cost_nano.sum() == 120 * 2_000_000
     assert "$0.24 elsewhere, as the files say; it counts to no cap" in matrix("show", "last").stdout
     assert matrix("budgets").code == 0
+
+
+@pytest.mark.parametrize("blank", ["b", "ab"])
+def test_a_cost_that_no_file_tells_is_not_taken_for_nothing(
+    here: Path, matrix: Matrix, blank: str
+) -> None:
+    rows = [[*row[:3], "" if str(row[1]) in blank else row[3], row[4]] for row in paired(1.0, 20)]
+    write_csv(here / "r.csv", HEADERS, rows)
+    made = matrix("import", "r.csv", "--run-id", "it")
+    assert f"(blank in {20 * len(blank)} of 40 rows, which count as $0)" in made.stdout
+    compared = matrix("compare", "it").stdout
+    assert "frontier" not in compared
+    assert "(about $" not in compared, "nobody knows what more would cost"
+    shown = matrix("show", "it").stdout
+    assert ("what they cost is not in the files" in shown) is (blank == "ab")
+
+
+def test_a_verdict_on_imported_results_and_what_it_would_take_say_one_number(
+    here: Path, matrix: Matrix
+) -> None:
+    right = {("a", unit): unit < 6 for unit in range(20)} | {
+        ("b", unit): unit < 11 for unit in range(20)
+    }
+    rows = [[f"q{unit}", model, int(yes), 0.01, 1] for (model, unit), yes in right.items()]
+    write_csv(here / "r.csv", HEADERS, rows)
+    matrix("import", "r.csv", "--run-id", "it")
+    told = " ".join(matrix("compare", "it").stdout.split())
+    (needed,) = set(re.findall(r"about ([\d,]+) more units needed for that", told))
+    assert f"About {needed} more units (about $" in told
+    assert "may not grow" not in told, "nothing was declared of it"
 
 
 def test_what_needs_a_journal_says_in_a_line_that_there_is_none(here: Path, matrix: Matrix) -> None:

@@ -106,6 +106,35 @@ def test_its_sessions_are_exported_with_its_words_and_played_on(project: Project
     assert "answers" in refused.err
 
 
+def test_its_parts_are_listed_and_its_sessions_are_grouped(project: Project) -> None:
+    listed = project.matrix("list", "studios", "--json")
+    assert json.loads(listed.out) == [
+        {"name": "north", "about": "by the harbour", "seats": 4},
+        {"name": "south", "about": ""},
+    ]
+    unknown = project.matrix("list", "studio")
+    assert (unknown.code, unknown.out) == (2, "")
+    assert "did you mean 'studios'" in unknown.err
+    project.matrix("run", "guests.yaml", "--executor", "in-process", "--run-id", "it", "--quiet")
+    for name in ("guest", "who"):
+        told = json.loads(project.matrix("show", "it", "--by", name, "--json").out)
+        groups = {group: one["sessions"] for group, one in told["by"]["guest"].items()}
+        assert groups == {"ann": 2, "bob": 2, "cid": 2}
+
+
+def test_a_replay_takes_its_changes(project: Project) -> None:
+    project.matrix(
+        "run", "guests.yaml", "--guests", "bob", "--executor", "in-process", "--run-id", "it"
+    )
+    replay = ("replay", "it", "best", "--turn", "1", "--executor", "in-process", "--quiet")
+    assert "--strides N" in project.matrix("replay", "it", "--help").out
+    done = project.matrix(*replay, "--strides", "5", "--run-id", "by-5")
+    assert done.code == 0, done.err
+    shown = project.matrix("show", "by-5", "best").out
+    assert "after turn 1, with step=5;" in shown
+    assert "\n  cell      step 5\n" in shown
+
+
 @pytest.mark.parametrize("room", CORE)
 def test_the_core_speaks_of_no_kind(room: str) -> None:
     found = {

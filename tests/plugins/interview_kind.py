@@ -1,24 +1,33 @@
 """The ``interview`` kind: guests are asked to count. With its folder on the path of Python it is
 installed, as somebody else's kind would be, and brings all that a kind can: a file form and options
-of the command line, a variable, a document, sections of a session's report, a report of the run.
+of the command line, a variable, a document, sections of a session's report, a report of the run,
+changes of a replay, what can be listed, and groups of its sessions.
 
 Its words stand here and nowhere else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from matrix.kinds.context import Context
 from matrix.kinds.counter import CounterKind, CounterState
-from matrix.kinds.protocol import REPORTED, FileOption, FileRequest, ReadFile, ScenarioPack
+from matrix.kinds.protocol import (
+    REPORTED,
+    FileOption,
+    FileRequest,
+    ListedPart,
+    PackLibrary,
+    ReadFile,
+    ScenarioPack,
+)
 from matrix.kinds.reporting import EndedRun, RunReport, SessionSections, SessionSoFar
 from matrix.model.documents.yaml_documents import check
 from matrix.model.errors import BadInput, Mistake
-from matrix.model.records import JSON, Message
+from matrix.model.records import JSON, Message, Player
 
 Name = Annotated[str, StringConstraints(max_length=40)]
 
@@ -49,6 +58,18 @@ class InterviewKind(CounterKind):
     file_names = ("guests.yaml",)
     variables: Mapping[str, str] = {"MATRIX_STUDIO": "the studio that the report names"}
     document_model = Protocolled
+    change_options = (FileOption("--strides", "N", "The same as --set step=N."),)
+    parts = ("studios",)
+    also_called: Mapping[str, str] = {"who": "guest"}
+
+    def changes_given(self, given: Mapping[str, str]) -> Mapping[str, JSON]:
+        return {"step": int(given["--strides"])} if "--strides" in given else {}
+
+    def list_part(self, part: str, library: PackLibrary) -> Sequence[ListedPart]:
+        return [ListedPart("north", "by the harbour", {"seats": 4}), ListedPart("south", "", {})]
+
+    def groups_of(self, players: Sequence[Player]) -> Mapping[str, frozenset[str]]:
+        return {"guest": frozenset(one.name for one in players)}
 
     def claims(self, value: JSON) -> bool:
         return isinstance(value, dict) and "guests" in value and "kind" not in value
@@ -76,6 +97,8 @@ class InterviewKind(CounterKind):
 
     async def turn(self, ctx: Context, state: CounterState) -> CounterState:
         state = await super().turn(ctx, state)
+        if ctx.turn == 1:
+            ctx.player(Player(ctx.plan.scenario, "guest", "", True, "calm"))
         ctx.event("answered", subject=ctx.plan.scenario, value=float(state.count))
         return state
 

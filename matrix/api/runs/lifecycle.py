@@ -335,8 +335,10 @@ def _driven(
     driver = Driver(
         prepared, file.run_id, run_dir, engine, listener, bound=draw.bound, session_ended=reports
     )
+    grew = prepared.plan.sessions > file.plan.sessions
     running = file.model_copy(
         update={
+            "grown_from": file.plan.sessions if grew and not file.grown_from else file.grown_from,
             "status": "running",
             "end_reason": "",
             "end_detail": "",

@@ -75,6 +75,7 @@ def plan_rejudge(
         judges=_listed(parent, panel, rubrics, target, repeats, project),
         again=True,
         parents_factor=parent.file.plan.compared,
+        parents_factors=parent.file.plan.factors,
         scored=_kept_scores(parent),
     )
     over = _over(parent, _may_miss(parent, rubrics) if missing else None)

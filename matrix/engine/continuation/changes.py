@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import orjson
@@ -33,6 +33,7 @@ class ContinuationRequest:
         again: The sessions are over, and only judged again: each stays in its round, and what the
             parent compared is compared.
         parents_factor: What the parent compared.
+        parents_factors: Its factors, each with its levels in order.
         opponents: Session -> whom it is compared with, as sessions find it among their texts.
         asked: The change that has somebody asked in place of playing on, if there is one.
         scored: Scores that the sessions keep, so that no judge may give one of the name.
@@ -46,6 +47,7 @@ class ContinuationRequest:
     judges: tuple[JSON, ...] | None = None
     again: bool = False
     parents_factor: str | None = None
+    parents_factors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     opponents: Mapping[str, JSON] | None = None
     asked: str = ""
     scored: frozenset[str] = frozenset()

@@ -286,7 +286,15 @@ def _factors(cells: Sequence[Cell], requested: ContinuationRequest) -> dict[str,
     for cell in cells:
         for name, level in cell.levels.items():
             seen.setdefault(name, {})[level] = None
-    return {name: tuple(levels) for name, levels in seen.items()}
+    # cells come as sessions are ordered, which is no order of levels
+    listed = {
+        name: {level: at for at, level in enumerate(levels)}
+        for name, levels in requested.parents_factors.items()
+    }
+    return {
+        name: tuple(sorted(levels, key=lambda level: listed.get(name, {}).get(level, 0)))
+        for name, levels in seen.items()
+    }
 
 
 JUDGE = "judge"

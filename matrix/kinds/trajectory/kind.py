@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -168,7 +169,9 @@ class TrajectoryKind:
         chosen = TrajectoryOptions.model_validate(options.model_dump())
         scenario = TrajectoryScenario.model_validate(kept.texts["scenario"])
         agents = frozenset(kept.texts["agents"])
-        return _bound(scenario, chosen, roles, agents, kept.plan.max_turns, {})
+        bound = _bound(scenario, chosen, roles, agents, kept.plan.max_turns, {})
+        names = kept.texts.get("folders", [])  # they stay what the session was begun with
+        return replace(bound, resources={**bound.resources, "folders": names})
 
     def fork(
         self, ctx: ForkContext, state: TrajectoryState, changes: Mapping[str, JSON]

@@ -208,6 +208,19 @@ class Matchup:
         return metric == "score" or metric in names_of(self.spec)
 
     @property
+    def unpriced(self) -> bool:
+        """Whether what a round of all variants costs is not among these costs.
+
+        Of a run that judged sessions again they are of its judging alone, and of imported results
+        what their files say, which may be nothing of some variant.
+        """
+        again = [one.run.branched for one in self.sources]
+        if any(one is not None and one.mode == "rejudge" for one in again):
+            return True
+        spent = np.bincount(self.sides, self.cost_usd, minlength=len(self.variants))
+        return self.absent is not None and not bool((spent > 0).all())
+
+    @property
     def judged_twice(self) -> bool:
         """Whether two runs judge the transcripts of one."""
         plans = [tables.run for tables in self.sources]

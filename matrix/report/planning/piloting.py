@@ -83,7 +83,7 @@ def _failure_rate(matchup: Matchup) -> float:
 def _round_nano(matchup: Matchup, table: RoundTable, run: RunFile) -> int:
     """Cost of a round with all variants, its share of what sessions share included."""
     whole = int(table.live.all(axis=1).sum())
-    if not whole:
+    if not whole or matchup.unpriced:
         return 0
     inside = float(matchup.cost_usd[matchup.units < whole].sum())
     return round(inside / whole * _shared(matchup, run) * 1e9)

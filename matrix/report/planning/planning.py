@@ -49,7 +49,7 @@ class Pilot:
         rounds: Complete rounds behind ``sd``.
         sd: Standard deviation of the difference of two variants from round to round, over all
             pairs of variants (root mean square), in units of the metric.
-        round_nano: What a round cost, in nano-dollars.
+        round_nano: What a round cost, in nano-dollars; 0 if that is not known.
         failure_rate: Share of sessions that failed.
         simulated: What to say of simulated models in it; empty if there are none.
         yes_no: The two values of its scores, the lower first; ``None`` if there are others.

@@ -179,6 +179,8 @@ def _imported(summary: Summary) -> list[tuple[str, str]]:
 def spent_line(summary: Summary) -> str:
     """What was spent, of what cap; of imported results only they themselves say it."""
     spent = show_usd(summary.spent_nano)
+    if summary.run.imported and not summary.spent_nano:
+        return "what they cost is not in the files"
     if summary.run.imported:
         return f"{spent} elsewhere, as the files say; it counts to no cap"
     return f"{spent} of {show_usd(summary.run.cap_nano)} spent"

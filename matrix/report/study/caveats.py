@@ -17,6 +17,7 @@ from matrix.report.compare.unscored import (
 from matrix.report.run.summary import moved_models
 from matrix.report.run.summary_text import moved_alias
 from matrix.report.text import plural
+from matrix.store.reading.reader import RunTables
 from matrix.store.run.made_here import NOT_MADE_HERE, is_made_here
 
 ENOUGH_LEFT = 0.05
@@ -153,6 +154,8 @@ def _changed(judged: MatchupVerdict) -> Iterator[str]:
     twice = judged.matchup.judged_twice
     if one is not two and (other := changes_between(one, two, judged_twice=twice)):
         yield f"Other in {two.run.run_id} than in {one.run.run_id}: {other}."
+    if one is not two and judged.verdict.rules.engine != "open-ended":
+        yield from _grown(one, two)
     if one is not two and (rules := other_rules(one, two)):
         yield (
             f"The rules of {two.run.run_id} hold here, and the runs declare others: {rules}. The "
@@ -163,6 +166,17 @@ def _changed(judged: MatchupVerdict) -> Iterator[str]:
             f"{two.run.run_id} and {one.run.run_id} judge the same transcripts: what differs is "
             "their judging, and what they cost says nothing of a variant."
         )
+
+
+def _grown(*sources: RunTables) -> Iterator[str]:
+    """Runs that got more sessions than they were begun with, maybe after they were compared."""
+    for run in (tables.run for tables in sources):
+        if run.grown_from is not None:
+            yield (
+                f"{run.run_id} was planned with {plural(run.grown_from, 'session')} and has got "
+                f"{run.plan.sessions:,} since: if it was compared before that, this errs more "
+                "often than it says (.08 to .16 instead of .05)."
+            )
 
 
 def _schemas(judged: MatchupVerdict) -> Iterator[str]:

@@ -84,7 +84,7 @@ class CostQuality:
 def cost_quality_of(
     judged: MatchupVerdict, lead: Lead, rng: np.random.Generator
 ) -> CostQuality | None:
-    """Cost beside quality; ``None`` where the metric is money itself, or no money was spent.
+    """Cost beside quality; ``None`` where the metric is money itself, or costs are not known.
 
     Args:
         judged: The comparison.
@@ -92,7 +92,7 @@ def cost_quality_of(
         rng: Source of the draws.
     """
     costs = costs_by_round(judged)
-    if judged.metric == "cost_usd" or not np.nansum(costs) > 0:
+    if judged.metric == "cost_usd" or judged.matchup.unpriced or not np.nansum(costs) > 0:
         return None
     table, names, rules = judged.table, judged.matchup.variants, judged.verdict.rules
     ratios, dominating = {}, []

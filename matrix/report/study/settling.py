@@ -27,7 +27,7 @@ class Settling:
         winner_rounds: Further rounds to a winner, the failure gate included; 0 and ``None`` alike.
         cost_nano: What these would cost; ``None`` where it is not known.
         round_nano: Mean cost of a round of the variants still in the run, in nano-dollars; ``None``
-            before the first round is complete.
+            before the first round is complete, and where it is not known.
         sentence: The same in words.
     """
 
@@ -143,8 +143,10 @@ def _anew(judged: MatchupVerdict, each: NanoUSD | None) -> str:
     """That more rounds take a new run, where this one's plan has them not and may not grow."""
     verdict, sources = judged.verdict, judged.matchup.sources
     requested = verdict.rounds_complete + max(verdict.extra_rounds or 0, verdict.winner_rounds or 0)
+    if any(one.run.imported for one in sources):
+        return ""  # nothing was declared of them
     if len(sources) != 1:
-        return ""
+        return _both_anew(judged, requested, each)
     run = sources[0].run
     decided = run.run_spec.stop == "when-decided" and run.status == "complete"
     decided &= verdict.rounds_complete < run.plan.rounds
@@ -170,6 +172,19 @@ def _anew(judged: MatchupVerdict, each: NanoUSD | None) -> str:
     )
 
 
+def _both_anew(judged: MatchupVerdict, requested: int, each: NanoUSD | None) -> str:
+    """The same of two runs: rounds that are added to them after a look are looked at twice."""
+    verdict, unit = judged.verdict, judged.matchup.unit
+    grows = verdict.rules.engine == "open-ended" or unit != "round"
+    if grows or requested <= verdict.rounds_planned:
+        return ""
+    cost = "" if each is None else f" (about {show_usd(requested * each)} for both)"
+    return (
+        f"About {plural(requested, unit)} are needed, all in new runs{cost}: these were planned "
+        "with fewer, and adding some after this look errs more often than it says. "
+    )
+
+
 def _plan(judged: MatchupVerdict) -> str:
     run = judged.matchup.sources[0].run.run_id
     return f"`matrix power --from {run}` plans it in full, with the failures that were seen."
@@ -185,7 +200,7 @@ def _so_many(rounds: int, unit: str, each: NanoUSD | None) -> str:
 def _round_nano(judged: MatchupVerdict) -> NanoUSD | None:
     """Mean cost of a round of the variants that are still in the run, preludes included."""
     table = judged.table
-    if not table.prefix_length:
+    if not table.prefix_length or judged.matchup.unpriced:
         return None
     live = table.live[-1]
     cost = float(np.nansum(cube_of(judged, judged.matchup.cost_usd)[:, :, live]))

@@ -144,15 +144,15 @@ def alike_half_width(
         span: W, from the least possible score to the greatest; infinite if that is not known.
         level: Two-sided error rate.
     """
-    size = np.abs(np.asarray(difference, dtype=np.float64))
-    chance = (level * ALIKE_SHARE / 2.0) ** (1.0 / np.maximum(n, 1))
-    return np.asarray((1.0 - chance) * (size + span))
+    size, count, whole = (np.asarray(one, dtype=np.float64) for one in (difference, n, span))
+    chance = (level * ALIKE_SHARE / 2.0) ** (1.0 / np.maximum(count, 1.0))
+    return np.asarray((1.0 - chance) * (np.abs(size) + whole))
 
 
 def alike_log_p(
     difference: npt.ArrayLike, n: npt.ArrayLike, span: npt.ArrayLike
 ) -> npt.NDArray[np.float64]:
     """Logarithm of the level at which :func:`alike_half_width` reaches 0; at most 0."""
-    size = np.abs(np.asarray(difference, dtype=np.float64))
-    chance = -np.asarray(n, dtype=np.float64) * np.log1p(size / np.asarray(span))
-    return np.asarray(np.minimum(0.0, np.log(2.0 / ALIKE_SHARE) + chance))
+    size, count, whole = (np.asarray(one, dtype=np.float64) for one in (difference, n, span))
+    surprise = count * np.log1p(np.abs(size) / whole)
+    return np.asarray(np.minimum(0.0, np.log(2.0 / ALIKE_SHARE) - surprise))

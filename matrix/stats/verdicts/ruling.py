@@ -129,7 +129,7 @@ def crowned(
         reason: Reason = "failure gate not passed"
         best = max(better, key=_size)
         return Ruling("not_enough_data", (reason,), best.b, best)
-    worst = min(pairs, key=lambda pair: pair.failures.difference or 0.0)
+    worst = min(pairs, key=lambda pair: (pair.failures.difference or 0.0, _size(pair)))
     return Ruling("winner", ("others fail too often",), winner, worst)
 
 
@@ -147,7 +147,8 @@ def _gated(pairs: list[Comparison], table: RoundTable, rules: Rules) -> Ruling:
     closed = [pair for pair in pairs if not pair.failures.b_non_inferior(margin)]
     if closed:
         needed = _rounds_to_gate(closed, table, rules)
-        worst = max(closed, key=lambda pair: pair.failures.difference or 0.0)
+        # who fails least beside it; of those that fail alike the closest, however they are listed
+        worst = max(closed, key=lambda pair: (pair.failures.difference or 0.0, -_size(pair)))
         reason: Reason = "failure gate not passed"
         return Ruling("not_enough_data", (reason,), None, worst, needed, needed)
     return _won(pairs, None, rules)

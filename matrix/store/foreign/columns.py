@@ -424,6 +424,14 @@ def _amount(
     return found
 
 
+def _cost_taken(table: ForeignTable, place: int, header: Callable[[int], str]) -> str:
+    if place < 0:
+        return ""
+    blank = sum(not _text(cells[place]) for _, cells in table.rows)
+    lost = f" (blank in {blank:,} of {len(table.rows):,} rows, which count as $0)" if blank else ""
+    return f"{header(place)}, in US dollars{lost}"
+
+
 def _taken(table: ForeignTable, roles: _Roles, *, several: bool) -> tuple[tuple[str, str], ...]:
     """What was taken for what."""
 
@@ -434,7 +442,7 @@ def _taken(table: ForeignTable, roles: _Roles, *, several: bool) -> tuple[tuple[
         ("variant", ", ".join(map(header, roles.variants)) or "each file" * several),
         ("unit", header(roles.unit) if roles.unit >= 0 else ""),
         ("score", header(roles.score) + ", 85% as .85" * bool(_percents(table, roles.score))),
-        ("cost", f"{header(roles.cost)}, in US dollars" if roles.cost >= 0 else ""),
+        ("cost", _cost_taken(table, roles.cost, header)),
         ("scenario", header(roles.scenario) if roles.scenario >= 0 else ""),
         ("repeat", header(roles.repeat) if roles.repeat >= 0 else ""),
         ("error", header(roles.error) if roles.error >= 0 else ""),

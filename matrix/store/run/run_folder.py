@@ -276,6 +276,10 @@ class RunFile(_Part):
         "USD where an amount belongs.",
     )
     plan: PlanSummary = Field(description="What the run set out to do.")
+    grown_from: int | None = Field(
+        default=None,
+        description="Sessions that it was planned with at first, if more were added since.",
+    )
     simulated: bool = Field(description="Whether any model in it is simulated.")
     stand_ins: Mapping[str, tuple[str, ...]] | None = Field(
         default=None,

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from matrix.kinds.trajectory.assertions.hypotheses import hypotheses_of
-from matrix.kinds.trajectory.assertions.notes.evidence import unread_in
+from matrix.kinds.trajectory.assertions.notes.evidence import evidence_in, unread_in
 from matrix.kinds.trajectory.assertions.notes.layout import Layout
 from tests.kinds.trajectory.folders import played, project, scenario, whys, words
 from tests.kinds.trajectory.test_hypotheses import line
@@ -349,3 +349,37 @@ def test_that_nothing_changed_is_evidence_where_it_is_counted_or_somebodys(
 @pytest.mark.parametrize("said", ["No change this week", "no changes since March", "unchanged"])
 def test_that_nothing_was_added_is_none(tmp_path: Path, said: str) -> None:
     assert counts(tmp_path, f"## Evidence against\n\n- {said}\n") == (0, 0)
+
+
+MEMO = "# Dropping the planner\n\n{head}\nFrom: product\nDecided: 2026-04-30\n\nWe drop it.\n"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "For: Ines (CPO)",
+        "**For:** decision by Friday",
+        "- For: information",
+        "For: [H-1](../hypotheses/H-1.md). Feasible by a guess.",
+    ],
+)
+def test_whom_or_what_a_memo_is_for_is_no_row_of_evidence(head: str) -> None:
+    text = MEMO.format(head=head)
+    assert not evidence_in("decisions/D-1.md", text, Layout())
+    assert len(unread_in("decisions/D-1.md", text, Layout())) == 1, "and it is told"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "For: 8 of 10 would pay ([calls](../sources/calls.md))",
+        "For: 8 of 10 would pay\nAgainst: 2 of 10 would not",
+        "Evidence for: 8 of 10 would pay",
+        "For:\n- 8 of 10 would pay",
+    ],
+)
+def test_what_speaks_for_something_is_a_row_in_a_decision_too(head: str) -> None:
+    found = evidence_in("decisions/D-1.md", MEMO.format(head=head), Layout())
+    assert [one.against for one in found] in ([False], [False, True])
+    alone = evidence_in("hypotheses/H-1.md", MEMO.format(head="For: 8 of 10 would pay"), Layout())
+    assert len(alone) == 1, "in a hypothesis it speaks for that"

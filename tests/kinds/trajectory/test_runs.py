@@ -453,6 +453,27 @@ def test_a_scaffold_begins_every_session_anew_and_several_are_compared(tmp_path:
     assert found == {("scaffold plain", 0, 2), ("scaffold rich", 2, 2)}
 
 
+@pytest.mark.parametrize("first", ["plain", "rich"])
+def test_judged_again_it_has_the_variants_in_their_order_and_no_other_folders(
+    tmp_path: Path, first: str
+) -> None:
+    for name in ("plain", "rich"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "NOTES.md").write_text(name)
+    names = [first, "rich" if first == "plain" else "plain"]
+    made = project(tmp_path, {**ADAPTER, "scaffold": {name: name for name in names}})
+    scenario(tmp_path, "01-report", INPUTS, EXPECTED)
+    played(made, "scenarios/01-report", "--runs", "3")
+    again = ("rejudge", "it", "--judge", "sim/opus", "--executor", "in-process", "--run-id", "two")
+    assert made.matrix(*again).code in (0, 3)
+    for run in ("it", "two"):
+        kept = json.loads((made.folder / "results" / run / "run.json").read_text())
+        assert kept["plan"]["factors"]["scaffold"] == names
+    compared = made.matrix("compare", "it", "two")
+    assert "judge the same transcripts" in compared.out, compared
+    assert "Other in" not in compared.out
+
+
 def test_own_checks_are_run_only_where_that_is_allowed(tmp_path: Path) -> None:
     made = project(tmp_path)
     held = ("has_lines", "sees")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from matrix.stats import (
     fixed_n_verdict,
     mcnemar,
     paired_t,
+    verdict_of,
 )
 from tests.sampling import examples
 
@@ -280,6 +282,20 @@ def test_without_failures_the_gate_opens_at_the_published_52_pairs(normal_table:
     ten_points = Rules(failure_margin=0.10)
     assert fixed_n_verdict(normal_table([0, 30], 24, 1), ten_points).kind == "not_enough_data"
     assert fixed_n_verdict(normal_table([0, 30], 25, 1), ten_points).kind == "winner"
+
+
+@pytest.mark.parametrize("engine", ["fixed", "planned", "open-ended"])
+def test_an_open_gate_is_told_of_the_closest_however_variants_are_listed(
+    normal_table: Any, table_of: Any, engine: Any
+) -> None:
+    leads = [0.0, 20.0, 30.0]
+    scores = normal_table(leads, n_rounds=12, n_scenarios=1).scores
+    for order in permutations(range(3)):
+        verdict = verdict_of(table_of(scores[:, :, list(order)]), Rules(engine=engine))
+        assert verdict.reasons[0] == "failure gate not passed"
+        assert verdict.decisive is not None
+        pair = {leads[order[one]] for one in (verdict.decisive.a, verdict.decisive.b)}
+        assert pair == {20.0, 30.0}
 
 
 def test_the_rounds_a_gate_asks_for_are_those_that_open_it(normal_table: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Final
 
 from matrix.kinds.trajectory.assertions.notes.directions import (
@@ -56,6 +56,8 @@ class UnreadEvidence:
 
 
 _STRUCK: Final = re.compile(r"~~.*~~\W*")
+_PREPOSITION: Final = "for"
+"""A label that may be a direction, or the head of a memo: ``For: Ines (CPO)``."""
 _TITLE_DEPTH: Final = 1
 """Depth of a note's title; what it says of the note is overruled by what stands inside."""
 
@@ -91,6 +93,7 @@ class _Reader:
         self._title = ""
         self._label: Way = None
         self._read, self._loose = False, ""
+        self._of_hypothesis = path.startswith(f"{plain(layout.hypotheses)}/")
 
     def rows(self) -> Iterator[EvidenceRow | UnreadEvidence]:
         """Every row of evidence, and what could be none that was read, in order."""
@@ -171,6 +174,9 @@ class _Reader:
                 self._label = way
             said = text if item is None else said
             nothing = self._is_none(text) or self._is_none(said)
+            if not nothing and self._is_for_whom(line, text):
+                yield UnreadEvidence(self._path, said)
+                return
         else:
             way, text, nothing = self._way(), line, self._is_none(said or line)
         if item is None and own is None:
@@ -197,6 +203,18 @@ class _Reader:
         if way == "neither" and found[2].strip(" *_`"):
             return None
         return None if way is None else (way, found[2])
+
+    def _is_for_whom(self, line: str, text: str) -> bool:
+        """Whether ``For: ...`` says whom a note is for: no hypothesis, source or against."""
+        found = LABEL.match(line.strip())
+        alone = found is not None and found[1].strip(" *_`").casefold() == _PREPOSITION
+        said = alone and bool(text.strip(" *_`")) and not self._of_hypothesis
+        return said and not self._leads(text) and not self._names_against
+
+    @cached_property
+    def _names_against(self) -> bool:
+        """Whether a heading or a label of the note says that something speaks against."""
+        return any(of_heading(name, self._layout) is True for name in _names_in(self._text))
 
     def _is_closed(self) -> bool:
         """Whether what stands here is no evidence, whatever it is called."""
@@ -246,6 +264,18 @@ class _Reader:
         """Whether the heading above is that of evidence, whichever way it speaks."""
         named = "evidence" in self._title.casefold()
         return named or names_both(self._title, self._layout)
+
+
+def _names_in(text: str) -> Iterator[str]:
+    """What headings and labels of a note say."""
+    for line in prose(text):
+        said = line.strip()
+        if heading := HEADING.match(line):
+            yield heading[2]
+        elif bold := BOLD_LINE.fullmatch(said):
+            yield bold["text"].strip(" :")
+        elif label := LABEL.match(said):
+            yield label[1]
 
 
 def _is_record_file(path: str, layout: Layout) -> bool:
