@@ -121,6 +121,32 @@ def clopper_pearson_upper(successes: int, n: int, alpha: float = 0.05) -> float:
     return 1.0 - clopper_pearson_lower(n - successes, n, alpha)
 
 
+def clopper_pearson_effective(
+    rate: float, se: float, n: int, df: float, alpha: float = 0.05
+) -> Interval:
+    """Clopper's and Pearson's interval for a rate whose trials are no independent ones.
+
+    The number of trials is that of independent ones that would leave as much doubt,
+    ``rate (1 - rate) / se^2``, times ``(t_(n - 1) / t_df)^2`` for what is known of that error; at
+    most all there are. Source: Korn & Graubard (1998), Survey Methodology 24:193.
+
+    Args:
+        rate: Share of successes, strictly between 0 and 1.
+        se: Its standard error, above 0.
+        n: Trials, at least 2.
+        df: Degrees of freedom of the standard error.
+        alpha: Two-sided error rate.
+    """
+    from scipy.special import betaincinv
+
+    check_alpha(alpha)
+    fewer = (t_quantile(1 - alpha / 2, n - 1) / t_quantile(1 - alpha / 2, df)) ** 2
+    trials = min(float(n), rate * (1.0 - rate) / se**2 * fewer)
+    yes, no = rate * trials, (1.0 - rate) * trials
+    low, high = betaincinv(yes, no + 1.0, alpha / 2), betaincinv(yes + 1.0, no, 1.0 - alpha / 2)
+    return Interval(float(low), float(high), 1.0 - alpha)
+
+
 def newcombe_paired(a: float, b: float, c: float, d: float, alpha: float = 0.05) -> Interval | None:
     """Interval for the difference of two paired proportions, first minus second: ``(b - c) / n``.
 

@@ -16,6 +16,10 @@ The ends are Student's, moved outwards on the side of the long tail to where Hal
 of the studentised mean puts them (Hall 1992, JRSS B 54:221). The other end is never pulled in, so
 the interval covers at least as often as Student's, whatever the scores are. Scores that hold rare
 zeros defeat this as they do every interval for means: failures are counted by themselves.
+
+Of scores that are 0 or 1 the ends are Clopper's and Pearson's, of as many independent sessions as
+would leave as much doubt (`matrix.stats.estimates.proportions.clopper_pearson_effective`): of a
+rate near 0 or 1, Hall's reach over the whole scale.
 """
 
 from __future__ import annotations
@@ -28,7 +32,8 @@ import numpy.typing as npt
 
 from matrix.stats.estimates.interval import Interval, check_alpha
 from matrix.stats.estimates.means import ROUNDING
-from matrix.stats.estimates.student import t_quantile
+from matrix.stats.estimates.proportions import clopper_pearson_effective
+from matrix.stats.estimates.student import t_quantile, t_two_sided_p
 from matrix.stats.rounds.balancing import degrees_of_freedom
 from matrix.stats.rounds.round_table import BoolArray, FloatArray
 from matrix.stats.rounds.rules import MIN_ROUNDS
@@ -64,8 +69,8 @@ class OwnMean:
         df: Degrees of freedom, at most ``n_rounds - 1``; ``None`` where ``se`` is.
         skewness: Skewness of the mean's error, about that of rounds over the root of their number;
             ``None`` where ``se`` is.
-        interval: ``None`` where ``se`` is, or where the radius is infinite. It knows of no scale,
-            and may reach beyond the highest score that can be given.
+        interval: ``None`` where ``se`` is, or where the radius is infinite. It knows of no scale
+            but that of 0 or 1, and may reach beyond the highest score that can be given.
     """
 
     n_rounds: int
@@ -118,6 +123,9 @@ def own_mean(scores: npt.ArrayLike, alpha: float = 0.05, *, radius: float | None
     inner = np.ix_(rounds, known)
     size = float(np.abs(table[scored]).max(initial=0.0))
     error = _error(table[inner] - centres, scored[inner], size)
+    interval = _interval(mean, error, n, alpha, radius)
+    if interval is not None and bool(np.isin(table[scored], (0.0, 1.0)).all()):
+        interval = _of_rate(mean, error, (n, int(counts.sum())), alpha, radius)
     return OwnMean(
         n_rounds=n,
         n_scenarios=counts.size,
@@ -128,7 +136,7 @@ def own_mean(scores: npt.ArrayLike, alpha: float = 0.05, *, radius: float | None
         se=None if error is None else error.se,
         df=None if error is None else error.df,
         skewness=None if error is None else error.skewness,
-        interval=_interval(mean, error, n, alpha, radius),
+        interval=interval,
     )
 
 
@@ -178,6 +186,22 @@ def _interval(
     above = max(quantile, -hall_quantile(-quantile, error.skewness))
     low, high = mean - wider * below * error.se, mean + wider * above * error.se
     return Interval(low, high, 1.0 - alpha)
+
+
+def _of_rate(
+    mean: float | None,
+    error: _Error | None,
+    sizes: tuple[int, int],
+    alpha: float,
+    radius: float | None,
+) -> Interval | None:
+    """Of scores that are 0 or 1, in so many rounds and sessions."""
+    assert mean is not None
+    assert error is not None
+    rounds, sessions = sizes
+    level = alpha if radius is None else t_two_sided_p(radius, rounds - 1)
+    found = clopper_pearson_effective(mean, error.se, sessions, error.df, level)
+    return Interval(found.low, found.high, 1.0 - alpha)
 
 
 def hall_quantile(quantile: float, skewness: float) -> float:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy.stats import binomtest
 
 from matrix.stats.estimates.means import summarize
 from matrix.stats.estimates.student import t_quantile
@@ -320,3 +321,48 @@ def test_a_long_tail_makes_it_approximate_until_there_are_a_hundred_rounds() -> 
 def test_marks_go_to_samples_that_need_them(name: str, n: int, least: float, most: float) -> None:
     found, _ = simulated(name, n, 1, 500)
     assert least <= sum(one.approximate for one in found) / len(found) <= most
+
+
+# --- scores that are 0 or 1 ----------------------------------------------------------------------
+
+
+def test_a_rate_near_1_is_bounded_as_closely_as_its_sessions_allow() -> None:
+    """32 of 39 pass: Clopper and Pearson's ends of 39 trials are .665 and .925."""
+    scores = np.zeros((13, 3))
+    scores.ravel()[np.random.default_rng(1).permutation(39)[:32]] = 1.0
+    low, high = ends(own_mean(scores))
+    assert 0.6 < low < 0.67
+    assert 0.92 < high < 0.96
+    wider = own_mean(scores, radius=3.0).interval
+    assert wider is not None
+    assert 0.0 < wider.low < low
+    assert high < wider.high < 1.0
+
+
+def test_independent_yes_no_scores_of_one_scenario_have_clopper_and_pearsons_interval() -> None:
+    for passes in (1, 12, 29):
+        scores = np.zeros((30, 1))
+        scores[:passes] = 1.0
+        exact = binomtest(passes, 30).proportion_ci(0.95)
+        low, high = ends(own_mean(scores))
+        # the variance has n - 1, so that the trials are 29 rather than 30
+        assert (low, high) == pytest.approx((exact.low, exact.high), abs=0.01)
+
+
+@pytest.mark.parametrize("icc", [0.0, 0.1, 0.3])
+@pytest.mark.parametrize("rate", [0.5, 0.8, 0.9, 0.95])
+@pytest.mark.parametrize("shape", [(10, 4), (30, 1), (30, 5)])
+def test_rates_are_covered_as_often_as_promised(
+    shape: tuple[int, int], rate: float, icc: float
+) -> None:
+    rng = np.random.default_rng(5)
+    hits = []
+    for _ in range(400):
+        chances = np.full((shape[0], 1), rate)
+        if icc:
+            chances = rng.beta(rate * (1 - icc) / icc, (1 - rate) * (1 - icc) / icc, (shape[0], 1))
+        scores = (rng.random(shape) < chances).astype(float)
+        scores[rng.random(shape) < 0.05] = nan
+        found = own_mean(scores).interval
+        hits += [] if found is None else [found.contains(rate)]
+    assert sum(hits) / len(hits) > SURELY_COVERED
