@@ -37,6 +37,7 @@ OF_A_PROJECT = frozenset(
         "scenarios/",
         "results/",
         "answers.sqlite",
+        "budgets.sqlite",
         "config/NAME.yaml",
         "config/selftest.yaml",
         "reports/selftest/RUN.json",
