@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import pkgutil
 import re
 import time
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,7 +27,7 @@ PARTS = [
     "Aa ", "0", "1. ", "- ", "|", "| ", "(", "[", "](", "[a](", "`", "```", "<", "<<<", "\n", "\t",
     ":", ": ", ".", "...", "://", "a:", "key=", "_", "-", "\\", "{", "}", "$", "VERDICT:",
     "NOT MET ", "VERDICT: PASS ", "1. a: ", "\u201c", "\u2026", "\u2014", "\r\n", "&", "?", "=",
-    "@", "a@", "a.b", "Mr. ", "a-", "a_", "/", "../", "a/", "\n ", "a/a ",
+    "@", "a@", "a.b", "Mr. ", "a-", "a_", "/", "../", "a/", "\n ", "a/a ", "<!--", "~~a",
 ]  # fmt: skip
 HEADS = [
     "[ASIDE", "[to ", "Mr ", '"', "'", "sk-", "#", "## x", "*", "**", "VERDICT:", "VERDICT",
@@ -33,6 +35,7 @@ HEADS = [
     "authorization:", "a", "A", "0", "\u201c", "a/",
 ]  # fmt: skip
 REPEATED = [" ", "\t", "\n", "a", "A", " a", "-", "_", "0", "*", ".", "a ", "A ", "\n ", "|"]
+USES = ("sub", "search", "match", "fullmatch", "split", "findall", "finditer")
 NOT_OURS = ("matrix.providers.litellm_adapter", "matrix.providers.local", "matrix.cli")
 """Take seconds to import, or read what their user types."""
 
@@ -46,8 +49,22 @@ def patterns() -> dict[str, re.Pattern[str]]:
             loaded = importlib.import_module(module.name)
             for name, value in list(vars(loaded).items()):
                 found.update(_inside(f"{module.name}.{name}", value))
+            found.update(_written_out(module.name, loaded.__file__))
     same = {(one.pattern, one.flags): (name, one) for name, one in reversed(found.items())}
     return dict(same.values())
+
+
+def _written_out(name: str, file: str | None) -> Iterator[tuple[str, re.Pattern[str]]]:
+    """Patterns that stand where they are used: ``re.sub(r"...", ...)``."""
+    tree = ast.parse(Path(file or "").read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id="re"), attr=attr),
+                args=[ast.Constant(value=str(pattern)), *_],
+            ) if attr in USES:
+                begins = r"\A" if attr.endswith("match") else ""
+                yield f"{name}:{node.lineno}", re.compile(f"{begins}(?:{pattern})")
 
 
 def _inside(name: str, value: Any) -> Iterator[tuple[str, re.Pattern[str]]]:

@@ -26,7 +26,9 @@ from matrix.model.records import Message
 from matrix.model.spec.aliases import BUILT_IN, SIMULATED_PREFIX
 
 MAX_TOKENS: Final = 1000
-_INPUT_CHARS: Final = 20_000
+INPUT_CHARS: Final = 20_000
+"""Of an input, as a judge is shown it."""
+_MOST_NAMED: Final = 200
 TOLD: Final = (
     "You judge the work of an agent that keeps a notebook of files. Decide by the rubric below, "
     "about what you are shown. What the scenario expects, and what must not be, is given with it."
@@ -82,6 +84,25 @@ def material_of(view: View, check: Content, final: bool, chars: int) -> list[tup
     paths = _meant(view, check, final)
     if not (check.target_glob or check.target_file):
         return _within(view, paths, chars)
+    return _shared(view, paths, chars)
+
+
+def told_folder(view: View, folder: str) -> str:
+    """The files of a folder that came in, as a transcript has them, within what an input may have.
+
+    What is no text is named only.
+    """
+    paths = [path for path in view.now if path.startswith(f"{folder}/")]
+    texts = [path for path in paths if "\0" not in view.text(path)]
+    shown = dict(_shared(view, sorted(texts), INPUT_CHARS))
+    return "\n\n".join(
+        f"File {path}:\n{shown[path]}" if path in shown else f"File {path} (not shown)"
+        for path in sorted(paths)[:_MOST_NAMED]
+    )
+
+
+def _shared(view: View, paths: Sequence[str], chars: int) -> list[tuple[str, str]]:
+    """Paths and texts that share a number of characters evenly."""
     shown, left = dict[str, str](), chars
     for number, path in enumerate(sorted(paths, key=lambda one: (len(view.text(one)), one))):
         each = min(MAX_PART, left // (len(paths) - number))  # what short ones leave is for others
@@ -141,16 +162,16 @@ def parts_of(
 ) -> Iterator[Part]:
     """What the judge is shown, part by part."""
     if scenario.description:
-        yield Part("Scenario", scenario.description, _INPUT_CHARS)
+        yield Part("Scenario", scenario.description, INPUT_CHARS)
     if result.turn:
         asked = ctx.log[state.asked_at[result.turn - 1]]
-        yield Part(f"What came in: {asked.label}", asked.text, _INPUT_CHARS)
+        yield Part(f"What came in: {asked.label}", asked.text, INPUT_CHARS)
     if result.turn and not (check.target_glob or check.target_file):
         yield Part("What the agent said", ctx.log[state.said_at[result.turn - 1]].text)
     for at in result.shown:
         yield Part(f"File {ctx.log[at].label}", ctx.log[at].text)
     for name, text in check.context.items():
-        yield Part(name.replace("_", " ").capitalize(), text, _INPUT_CHARS)
+        yield Part(name.replace("_", " ").capitalize(), text, INPUT_CHARS)
 
 
 async def judged(

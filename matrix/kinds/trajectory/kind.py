@@ -44,6 +44,7 @@ from matrix.kinds.trajectory.content import (
     left_out,
     material_of,
     model_of,
+    told_folder,
 )
 from matrix.kinds.trajectory.file import (
     DEFAULT_LEVEL,
@@ -215,9 +216,11 @@ class TrajectoryKind:
         if turn.folder:
             await ctx.copy_folder(turn.folder, f"{INBOX}/{turn.folder}")
         before = await asyncio.to_thread(scan, ctx.workspace)
-        asked_at = ctx.log.append(
-            Message("table", "input", shown_of(turn), ctx.turn, head_of(turn))
-        )
+        shown = shown_of(turn)
+        if turn.folder:
+            came = View(ctx.workspace, before)
+            shown += "\n\n" + await asyncio.to_thread(told_folder, came, f"{INBOX}/{turn.folder}")
+        asked_at = ctx.log.append(Message("table", "input", shown, ctx.turn, head_of(turn)))
         said, failed = await self._asked(ctx, turn, scenario, options)
         said_at = ctx.log.append(said)
         view = await _view(ctx, before)

@@ -479,7 +479,7 @@ def _is_note(path: Path) -> bool:
 
 
 def _number(name: str) -> int | None:
-    found = _NUMBER.match(name) or re.match(r"^0*(\d+)[-_. ]", name)
+    found = _NUMBER.match(name) or re.match(r"^(\d+)[-_. ]", name)
     return int(found[1]) if found else None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Final
 
@@ -10,6 +11,7 @@ import pytest
 from matrix.kinds.trajectory.assertions.hypotheses import hypotheses_of
 from matrix.kinds.trajectory.assertions.notes.evidence import evidence_in, unread_in
 from matrix.kinds.trajectory.assertions.notes.layout import Layout
+from matrix.kinds.trajectory.assertions.notes.markdown import prose
 from tests.kinds.trajectory.folders import played, project, scenario, whys, words
 from tests.kinds.trajectory.test_hypotheses import line
 from tests.kinds.trajectory.test_structural import ask, hypothesis, look
@@ -383,3 +385,33 @@ def test_what_speaks_for_something_is_a_row_in_a_decision_too(head: str) -> None
     assert [one.against for one in found] in ([False], [False, True])
     alone = evidence_in("hypotheses/H-1.md", MEMO.format(head="For: 8 of 10 would pay"), Layout())
     assert len(alone) == 1, "in a hypothesis it speaks for that"
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("a <!-- b --> c", "a  c"),
+        ("  <!-- one --> two\nthree", "   two\nthree"),  # what is closed ends there
+        ("a <!-- b\nc", "a <!-- b\nc"),
+        ("a\n <!-- b\nc", "a\n "),
+        ("`<!-- a -->` <!-- b -->c", "`<!-- a -->` c"),
+        ("```\n<!-- a\n```\nb <!-- c -->d", "b d"),
+        ("<!-- a --> b <!-- c", " b <!-- c"),
+    ],
+)
+def test_comments_are_nobodys_words(text: str, left: str) -> None:
+    assert "\n".join(prose(text)) == left
+
+
+@pytest.mark.parametrize(
+    "part", [" ", "<!--", "~~a", "`", "**a", "[a](", "| ", "For: ", "\n<!-- a -->", "\n- "]
+)
+def test_no_note_takes_more_than_it_is_long(part: str) -> None:
+    def takes(size: int) -> float:
+        text = "**Evidence for" + (part * size)[:size] + "x"
+        began = time.thread_time()
+        evidence_in("hypotheses/H-1.md", text, Layout())
+        return time.thread_time() - began
+
+    short, long = takes(20_000), takes(200_000)
+    assert long < 0.5 or long < 40 * short, "ten if linear, a hundred if quadratic"

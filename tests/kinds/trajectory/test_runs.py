@@ -438,6 +438,10 @@ def test_folders_and_commands_come_in_too(tmp_path: Path) -> None:
     done, report = played(made, "scenarios/04")
     assert done.code == 0, done.out + done.err
     assert list(words(report, "04").values()) == ["PASS"] * 5
+    frame = made.tables("it").frame("messages")
+    came = frame[(frame.speaker == "input") & (frame.turn == 1)].text.iloc[0]
+    assert "File inbox/turn-01-bulk/a.md:\none\n" in came, "judges and readers see what came in"
+    assert came.endswith("File inbox/turn-01-bulk/b/c.md:\ntwo")
 
 
 def test_a_scaffold_begins_every_session_anew_and_several_are_compared(tmp_path: Path) -> None:

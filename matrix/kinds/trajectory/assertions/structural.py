@@ -196,7 +196,10 @@ def _reversal(scene: AssertionContext, requested: Any) -> Found:
         if why := "has none" if not condition else vague(condition):
             lost.append(f"{path} {why}")
     if lost:
-        return Found(False, listed(lost))
+        names = ", ".join(layout.reversal)
+        looked = f" (of what headings and labels name by: {names}; `layout.reversal`)"
+        none = any(one.endswith(" has none") for one in lost)
+        return Found(False, listed(lost) + looked * none)
     told = f"{len(paths)} decision{'s' * (len(paths) != 1)}, each says when it is taken back"
     return Found(True, told if paths else "no decision is there", not paths)
 

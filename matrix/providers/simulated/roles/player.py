@@ -102,7 +102,7 @@ _PART = re.compile(r"\b(?:is|plays|am|as) (an? [^.]+)|^(An? [^.]+)")
 @lru_cache(maxsize=4096)
 def _sheet(system: str) -> Sheet:
     name = field_of(system, "Name") or "Somebody"
-    percent = re.search(r"(\d+)%", field_of(system, "Quirk"))
+    percent = re.search(r"(\d{1,3})%", field_of(system, "Quirk"))
     who = system.partition("## Who you are\n")[2].partition("\n\n## ")[0].strip().splitlines()
     character = who[-1] if who else ""
     part = _PART.search(character)

@@ -151,7 +151,7 @@ def _filled(brief: str, item: str, words: Sequence[str], rng: random.Random) -> 
     if form := _FORM.search(brief):
         first = (words or ["thing"])[0]
         fills = iter((f"person who needs {first}", about[:1].lower() + about[1:]))
-        return re.sub(r"<[^>]+>", lambda _: next(fills, first), form[1]) + "."
+        return re.sub(r"<[^<>]+>", lambda _: next(fills, first), form[1]) + "."
     return (about or _item(words, rng)).rstrip(".") + "."
 
 

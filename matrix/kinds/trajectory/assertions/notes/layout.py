@@ -58,7 +58,7 @@ class Layout(BaseModel):
         default=("demoted",), min_length=1, description="Statuses that need evidence against."
     )
     reversal: Words = Field(
-        default=("reversal", "reverse", "revisit"),
+        default=("reversal", "reverse", "revisit", "taken back", "take it back"),
         min_length=1,
         description="Words in the name of what says when a decision is taken back.",
     )

@@ -66,14 +66,13 @@ _FENCE = re.compile(r"^\s*(```|~~~)")
 CACHED: Final = 4096
 """Texts of which it is remembered what they say: most files are the same turn after turn."""
 
+_TRAILING = re.compile(r"(?<![\s.\u2013\u2014])[\s.\u2013\u2014]++$")
+_MOST_INDENT: Final = 3
 _TICKS = re.compile(r"`+")
-# what is code may have the marks of a comment; a comment that is never closed ends with the note if
-# it begins a line, as it does where notes are shown, and is no comment elsewhere
-_COMMENT = re.compile(
-    r"^[ \t]*(?P<fence>```|~~~).*?(?:^[ \t]*(?P=fence)|\Z)|`[^`\n]*`"
-    r"|(?P<comment><!--.*?-->|^[ ]{0,3}<!--.*\Z)",
-    re.DOTALL | re.MULTILINE,
+_CODE_OR_COMMENT = re.compile(
+    r"^[ \t]*(?P<fence>```|~~~)|`[^`\n]*`|(?P<comment><!--)", re.MULTILINE
 )
+_FENCE_ENDS = {mark: re.compile(rf"^[ \t]*{mark}", re.MULTILINE) for mark in ("```", "~~~")}
 _LINK = re.compile(
     r"(?<!\\)\[(?:[^\[\]]|\[[^\[\]]*\])*\]\(\s*+(<[^<>\n]*>|[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)"
     r"(?:\s++[\"'(][^)\n]*)?\s*+\)"
@@ -342,11 +341,39 @@ def prose(text: str) -> tuple[str, ...]:
     return tuple(_prose(text))
 
 
+def _begins_line(text: str, at: int) -> bool:
+    """Whether nothing but an indent of a paragraph stands before a place in its line."""
+    before = text[max(0, at - _MOST_INDENT - 1) : at]
+    indent = before.rpartition("\n")[2]
+    return not indent.strip(" ") and len(indent) <= _MOST_INDENT
+
+
+def _without_comments(text: str) -> str:
+    """Text without comments, in one pass.
+
+    What is code may have their marks. One that is never closed ends with the note if it begins a
+    line, as it does where notes are shown, and is no comment elsewhere.
+    """
+    kept, copied, at, closes = list[str](), 0, 0, True
+    while found := _CODE_OR_COMMENT.search(text, at):
+        at = found.end()
+        if found["fence"]:
+            ends = _FENCE_ENDS[found["fence"]].search(text, at)
+            at = ends.end() if ends else len(text)
+        elif found["comment"]:
+            begin, end = found.start(), text.find("-->", at) if closes else -1
+            closes = end >= 0
+            if closes or _begins_line(text, begin):
+                kept.append(text[copied:begin])
+                copied = at = end + 3 if closes else len(text)
+    return "".join([*kept, text[copied:]])
+
+
 def _prose(text: str) -> Iterator[str]:
     front = FRONT.match(text)
     text = text[front.end() if front else 0 :]
     if "<!--" in text:
-        text = _COMMENT.sub(lambda found: "" if found["comment"] else found[0], text)
+        text = _without_comments(text)
     fenced, indented = "", _IndentedCode()
     for line in text.split("\n"):
         if mark := _FENCE.match(line):
@@ -416,7 +443,8 @@ def bare(text: str) -> str:
 
 def is_nothing(text: str) -> bool:
     """Whether words say that there is nothing: ``(none yet)``, a dash."""
-    bare = re.sub(r"[\s.\u2013\u2014]+$", "", text.strip(" *_`()[]<>|").casefold())
+    low = text.strip(" *_`()[]<>|").casefold()
+    bare = _TRAILING.sub("", low)
     return bare.strip("-\u2013\u2014 ") in _NOTHING or bare in _NOTHING
 
 
