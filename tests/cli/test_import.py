@@ -499,7 +499,7 @@ def test_the_interval_of_a_yes_or_no_metric_stays_between_0_and_1(
     write_csv(here / "r.csv", ("id", "model", "score", "found"), rows)
     run = python_api.import_results(here / "r.csv", results=here / "results")
     study = run.compare(metric="found")
-    assert [row.high for row in study.rows] == [1.0, 1.0]
+    assert all(0.9 < (row.high or 0.0) <= 1.0 for row in study.rows)
     assert min(row.mean or 0.0 for row in study.rows) < 1.0
 
 
