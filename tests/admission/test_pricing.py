@@ -38,6 +38,7 @@ def bytes_of(value: Any) -> int:
     return 0 if value is None or isinstance(value, float | int) else sum(map(bytes_of, value))
 
 
+@pytest.mark.slow
 @given(MESSAGES)
 def test_the_input_bound_covers_every_byte_of_every_message(messages: list[ChatMessage]) -> None:
     assert input_bound(messages) >= bytes_of([m[1:] for m in messages]) + len(messages)

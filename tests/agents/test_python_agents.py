@@ -200,6 +200,7 @@ def test_what_it_gives_back_may_be_of_types_of_its_own(tmp_path: Path) -> None:
     assert mine.tokens_in.tolist() == [3] * 2
 
 
+@pytest.mark.slow
 def test_folders_inside_each_other_without_end_are_in_nobodys_way(tmp_path: Path) -> None:
     _, done = played(tmp_path, "deep")
     assert done.code == 0, done
@@ -318,6 +319,7 @@ def test_files_of_the_project_stand_in_for_no_module_of_python_or_its_packages(
     assert "20" in said, done
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "told"),
     [

@@ -217,6 +217,7 @@ print(7)
 """
 
 
+@pytest.mark.slow
 def test_an_agent_that_finds_no_model_behind_its_address_has_not_been_tried(tmp_path: Path) -> None:
     meter = {**agents()["metered"], "meter": ["sim/haiku", "sim/opus-4.5"]}
     forms = {
@@ -233,6 +234,7 @@ def test_an_agent_that_finds_no_model_behind_its_address_has_not_been_tried(tmp_
     assert "asked 2 times, and was refused each time: The model `gpt-x`" in told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "told"),
     [
@@ -254,6 +256,7 @@ def test_nor_has_one_whose_every_request_is_refused(
     assert sessions.end_reason.str.contains(told).all(), list(sessions.end_reason)
 
 
+@pytest.mark.slow
 def test_an_agent_whose_provider_answered_nothing_is_errored_whatever_it_prints(
     tmp_path: Path,
 ) -> None:
@@ -270,6 +273,7 @@ def test_an_agent_whose_provider_answered_nothing_is_errored_whatever_it_prints(
     assert "asked once, and got no answer" in " ".join(sessions.end_reason)
 
 
+@pytest.mark.slow
 def test_why_agents_failed_is_told_with_the_newest_session(tmp_path: Path) -> None:
     script = "echo no such tool >&2; exit 3"
     broken = {"command": ["sh", "-c", script], "max_usd": 0.05, "sandbox": "none"}

@@ -272,6 +272,7 @@ def test_what_it_cannot_do_in_its_sandbox_is_told_before_the_start(
     assert not (folder / "results" / "it").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["0", "400", "111"])
 def test_an_agent_that_shuts_its_own_folder_works_on_in_it(tmp_path: Path, mode: str) -> None:
     """Where its next turn begins is ours to see to, and no trouble of the machine's."""
@@ -284,6 +285,7 @@ def test_an_agent_that_shuts_its_own_folder_works_on_in_it(tmp_path: Path, mode:
     assert set(sessions.outcome) == {"completed"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("left", ["echo x > $PWD/.home", "ln -s /nowhere $PWD/.home"])
 def test_a_kept_home_that_is_none_any_more_is_the_agents_failure_and_costs_nothing(
     tmp_path: Path, left: str

@@ -137,6 +137,7 @@ def test_no_letter_is_left_of_what_is_encoded_and_broken_into_lines(
     assert len(told) <= len("It is:[redacted]That was all.") + own + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [20, 48, 300])
 def test_a_file_of_many_megabytes_keeps_nothing_of_what_it_has_at_the_edge_of_a_window(
     tmp_path: Path, size: int

@@ -62,6 +62,7 @@ def test_an_unchanged_replay_from_a_file_is_the_parents_further_course(
     assert run.sessions()[columns].iloc[0].to_dict() == before[columns].to_dict()
 
 
+@pytest.mark.slow
 def test_the_file_replays_as_its_run_does_with_the_same_change(
     parent: Run, file: Path, tmp_path: Path
 ) -> None:

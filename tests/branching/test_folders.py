@@ -127,6 +127,7 @@ def test_an_unchanged_replay_has_the_parents_folders_and_needs_its_run_no_more(
         restored(run, tree, tmp_path / "again")
 
 
+@pytest.mark.slow
 def test_a_branch_starts_every_repeat_from_the_folder_of_the_moment(
     written: Run, tmp_path: Path
 ) -> None:

@@ -112,6 +112,7 @@ def test_an_address_is_connected_to_once_and_nothing_is_sent_before_the_start(
     assert f"(newest: {deaf.url}: ProviderUnavailable: " in line
 
 
+@pytest.mark.slow
 def test_a_run_is_not_taken_up_again_while_nobody_answers(here: Path, deaf: Deaf) -> None:
     (here / "matrix.yaml").write_text(OWN.format(url=deaf.url))
     options: dict[str, Any] = {"results": here / "results", "executor": "in-process"}

@@ -65,6 +65,7 @@ def test_a_replay_says_where_it_starts_and_what_came_of_it(
     assert result.code == 0
 
 
+@pytest.mark.slow
 def test_a_replay_says_the_scores_of_its_sessions_and_of_their_parent(
     project: Path, matrix: Matrix
 ) -> None:
@@ -226,6 +227,7 @@ def test_a_large_branch_is_not_started_unasked(project: Path, golden_run: Golden
     assert [path.name for path in (project / "results").iterdir()] == ["first"]
 
 
+@pytest.mark.slow
 def test_the_same_is_started_when_that_was_said(project: Path, matrix: Matrix) -> None:
     args = (*MANY, "--times", "4", "--executor", "in-process", "--quiet", "--run-id", "many")
     assert matrix(*args, "--yes").code == 0

@@ -70,11 +70,13 @@ def only_line(result: Result) -> str:
     return line
 
 
+@pytest.mark.slow
 def test_the_kind_is_sound_without_the_level_it_does_not_know(validate: Validate) -> None:
     done = validate(spec=SPEC.replace("wild", "cross"))
     assert (done.stdout, done.stderr, done.code) == ("fine: nothing wrong found\n", "", 0)
 
 
+@pytest.mark.slow
 def test_a_level_that_a_kind_does_not_know_is_named_with_its_place(validate: Validate) -> None:
     """Once, though every other factor's levels are played with it."""
     assert only_line(validate()) == (
@@ -101,6 +103,7 @@ def test_a_kind_that_cannot_be_imported_is_one_line(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["validate", "plan", "run"])
 def test_a_kind_that_lacks_something_is_told_what(validate: Validate, command: str) -> None:
     code = "class Bare:\n    name = 'moody'\n    version = 1\nKIND = Bare()\n"

@@ -123,6 +123,7 @@ def test_the_doctor_says_what_a_budget_has_left(project: Path, matrix: Matrix) -
         assert found["budget nightly (simulated)"]["state"] == state
 
 
+@pytest.mark.slow
 def test_a_run_that_was_stopped_between_its_end_and_its_budget_gives_back_what_it_left(
     project: Path, matrix: Matrix
 ) -> None:

@@ -43,6 +43,7 @@ def test_a_raised_cap_outlives_a_kill(capped: Project) -> None:
     assert set(capped.tables("it").frame("sessions").outcome) == {"completed"}
 
 
+@pytest.mark.slow
 def test_the_newest_cap_holds_also_if_it_is_the_lower_one(capped: Project) -> None:
     for cap in ("0.0006", "0.0005"):
         given = capped.matrix(

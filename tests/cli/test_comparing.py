@@ -115,6 +115,7 @@ def test_a_run_is_gated_by_a_baseline_after_the_fact(runs: Path, matrix: Matrix)
     assert data["factor"] == "run"
 
 
+@pytest.mark.slow
 def test_a_threshold_gates_every_variant_of_a_run(runs: Path, matrix: Matrix) -> None:
     low = matrix("compare", "planted", "--threshold", "score=1", "--fail-on", "threshold")
     assert low.code == 0
@@ -149,6 +150,7 @@ async def coin(ctx, case: str, chance: float = 0.5):
 '''
 
 
+@pytest.mark.slow
 def test_two_runs_of_one_variant_need_new_ones_and_those_that_grew_are_told(
     here: Path, matrix: Matrix
 ) -> None:
@@ -169,6 +171,7 @@ def test_two_runs_of_one_variant_need_new_ones_and_those_that_grew_are_told(
     assert "errs more often than it says" in told
 
 
+@pytest.mark.slow
 def test_what_judging_again_cost_is_no_price_of_a_round(runs: Path, matrix: Matrix) -> None:
     again = ("rejudge", "other", "--judge", "sim/opus-4.5", "--executor", "in-process", "--quiet")
     assert matrix(*again, "--max-cost", "5", "--run-id", "again").code == 0

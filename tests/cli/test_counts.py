@@ -21,6 +21,7 @@ def test_what_a_round_shares_is_no_session(finished: Path, matrix: Matrix) -> No
     assert result.code == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("table", "command"),
     [
@@ -65,6 +66,7 @@ def test_tables_that_a_stop_at_once_left_unfinished_say_so_until_they_are_repair
     assert "unfinished" not in matrix("show", "first").stdout
 
 
+@pytest.mark.slow
 def test_money_that_was_out_when_a_run_died_is_shown_after_a_repair_too(
     finished: Path, matrix: Matrix
 ) -> None:

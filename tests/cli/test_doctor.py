@@ -31,6 +31,7 @@ def findings(matrix: Matrix, *args: str, **more: object) -> dict[str, Any]:
     return {found["what"]: found for found in data["findings"]}
 
 
+@pytest.mark.slow
 def test_a_first_look_without_any_key(here: Path, golden_run: GoldenRun) -> None:
     args = ("doctor", "smoke", "--executor", "in-process")
     assert golden_run("doctor-smoke", *args, variables=no_keys()).code == 2

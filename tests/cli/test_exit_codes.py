@@ -59,6 +59,7 @@ def sessions_of(here: Path, outcome: str) -> set[str]:
 # --- nothing, or too little, was scored -----------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_run_in_which_nothing_was_scored_ends_with_1_and_says_why(
     here: Path, flawed: Flawed
 ) -> None:
@@ -72,12 +73,14 @@ def test_a_run_in_which_nothing_was_scored_ends_with_1_and_says_why(
     assert line.split()[3] in sessions_of(here, "errored")
 
 
+@pytest.mark.slow
 def test_more_errored_than_scored_ends_with_1_and_as_many_with_0(flawed: Flawed) -> None:
     most = flawed({"flaw": "outage", "rounds": 7})
     assert most.code == 1
     assert "error: more sessions errored (14) than were scored (10)" in most.stderr
 
 
+@pytest.mark.slow
 def test_a_run_with_fewer_errors_than_scores_ends_with_0_and_tells_of_them(
     flawed: Flawed,
 ) -> None:
@@ -112,6 +115,7 @@ def test_why_the_kind_let_sessions_fail_is_told_with_the_newest(
         assert f"matrix show it {newest} # the newest failed" in told
 
 
+@pytest.mark.slow
 def test_sessions_that_had_all_their_turns_are_told_and_what_they_count_as(
     here: Path, matrix: Matrix
 ) -> None:
@@ -130,6 +134,7 @@ def test_sessions_that_had_all_their_turns_are_told_and_what_they_count_as(
     ]
 
 
+@pytest.mark.slow
 def test_quiet_tells_the_reasons_as_well(flawed: Flawed) -> None:
     result = flawed({"flaw": "outage"}, "--quiet")
     assert result.code == 1
@@ -137,18 +142,21 @@ def test_quiet_tells_the_reasons_as_well(flawed: Flawed) -> None:
     assert "AuthenticationFailed: the key [redacted]" in result.stderr
 
 
+@pytest.mark.slow
 def test_scores_that_nobody_could_read_are_no_scores(flawed: Flawed) -> None:
     result = flawed({"flaw": "unscored"})
     assert result.code == 1
     assert "error: nothing was scored: 24 of 24 sessions ended without a score" in result.stderr
 
 
+@pytest.mark.slow
 def test_only_failed_sessions_are_nothing_scored(flawed: Flawed) -> None:
     result = flawed({"flaw": "failing"}, "--json")
     assert result.code == 1
     assert json.loads(result.stdout)["scored"] == 0
 
 
+@pytest.mark.slow
 def test_a_kind_that_scores_nothing_by_design_has_done_its_work(flawed: Flawed) -> None:
     result = flawed({"flaw": "scoreless"}, "--json")
     told = json.loads(result.stdout)
@@ -251,6 +259,7 @@ def test_a_kinds_own_exception_is_called_its_defect_and_shown_whole_once(
     assert not table["end_reason"].str.contains(KEY).any()
 
 
+@pytest.mark.slow
 def test_what_surrounds_a_kind_is_no_defect_of_it(flawed: Flawed) -> None:
     result = flawed({"flaw": "outage"}, "--json")
     summary = json.loads(result.stdout)

@@ -16,6 +16,7 @@ def explanations(here: Path) -> list[Path]:
     return sorted((here / "results").glob("first-explained-*"))
 
 
+@pytest.mark.slow
 def test_what_it_takes_is_said_first_and_the_groups_are_in_every_report(
     finished: Path, golden_run: GoldenRun, matrix: Matrix
 ) -> None:
@@ -31,6 +32,7 @@ def test_what_it_takes_is_said_first_and_the_groups_are_in_every_report(
     assert "What a model makes of it" not in matrix("report", "first", "--session", "worst").stdout
 
 
+@pytest.mark.slow
 def test_the_same_failures_are_paid_for_once(finished: Path, matrix: Matrix) -> None:
     assert matrix("report", "first", "--explain", "sim/opus-4.5").code == 0
     (made,) = explanations(finished)
@@ -76,6 +78,7 @@ def test_money_is_not_spent_unasked_nor_without_a_cap(finished: Path, matrix: Ma
     assert explanations(finished) == []
 
 
+@pytest.mark.slow
 def test_the_newest_run_is_the_one_that_was_explained(finished: Path, matrix: Matrix) -> None:
     assert matrix("report", "last", "--explain", "sim/opus-4.5").code == 0
     assert matrix("show", "last").stdout.startswith("run first ")
@@ -91,6 +94,7 @@ def test_every_session_that_is_cited_is_in_the_run(finished: Path) -> None:
     assert found.dropped == ()
 
 
+@pytest.mark.slow
 def test_a_strangers_explanation_is_text_and_a_broken_one_is_none(
     finished: Path, matrix: Matrix
 ) -> None:

@@ -138,6 +138,7 @@ def test_a_file_that_was_changed_is_told_by_line_and_column(
     assert not (there / "results" / "odd").exists()
 
 
+@pytest.mark.slow
 def test_a_run_without_all_its_rounds_comes_back_without_them(here: Path, matrix: Matrix) -> None:
     (here / "talk.py").write_text(TALK)
     play = ("run", "talk.py", "--executor", "in-process", "--per-cell", "40", "--run-id", "cut")

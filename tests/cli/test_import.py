@@ -108,6 +108,7 @@ def test_what_is_no_plain_file_is_not_waited_for(here: Path, matrix: Matrix) -> 
     assert matrix("import", "/dev/zero").code == 2
 
 
+@pytest.mark.slow
 def test_a_zip_that_unpacks_to_more_than_a_file_may_have_is_let_be(
     here: Path, matrix: Matrix
 ) -> None:
@@ -228,6 +229,7 @@ def test_a_verdict_on_imported_results_and_what_it_would_take_say_one_number(
     assert "may not grow" not in told, "nothing was declared of it"
 
 
+@pytest.mark.slow
 def test_what_needs_a_journal_says_in_a_line_that_there_is_none(here: Path, matrix: Matrix) -> None:
     write_csv(here / "r.csv", HEADERS, paired(6.0))
     assert matrix("import", "r.csv", "--run-id", "mine").code == 0

@@ -59,6 +59,7 @@ def test_listing_runs_loads_no_tables(finished: Path) -> None:
     assert loaded & {"ray", "litellm", "pandas", "pyarrow"} == set()
 
 
+@pytest.mark.slow
 def test_a_run_in_this_process_loads_neither_ray_nor_litellm(project: Path) -> None:
     loaded = loaded_by(project, "run", "--executor", "in-process", "--sessions", "4")
     assert loaded & {"ray", "litellm"} == set()

@@ -42,6 +42,7 @@ def test_every_missing_key_is_named_before_anything_starts(
     assert list(here.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_bad_line_in_the_file_is_named_and_not_repeated(here: Path, matrix: Matrix) -> None:
     (here / ".env").write_text(f"OPENAI_API_KEY=x\n{KEY}\n")
     result = matrix("run", "smoke", "--yes", variables=no_keys())

@@ -10,6 +10,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from matrix.store.journal.journal import newest_look
 from tests.executors.programs import Project, counter_spec
 
@@ -33,6 +35,7 @@ def compared(project: Project) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_a_declared_look_at_the_cap_is_made_once_and_its_verdict_stands(tmp_path: Path) -> None:
     project = project_of(tmp_path, look_at_cap=True)
     done = project.matrix("run", "--executor", "in-process", "--run-id", "it", "--max-cost", TIGHT)
@@ -61,6 +64,7 @@ def test_a_declared_look_at_the_cap_is_made_once_and_its_verdict_stands(tmp_path
     assert [one["ended"] for one in later["variants"]] == [ROUNDS, ROUNDS]
 
 
+@pytest.mark.slow
 def test_nothing_is_looked_at_below_ten_rounds_nor_when_the_plan_is_over(tmp_path: Path) -> None:
     project = project_of(tmp_path, look_at_cap=True)
     done = project.matrix(

@@ -47,6 +47,7 @@ def test_a_run_says_which_role_has_no_money_left_and_starts_nothing_more(
     assert len(begun) < len(sessions) == 20
 
 
+@pytest.mark.slow
 def test_the_remedy_goes_on_to_the_end(capped: Path, matrix: Matrix) -> None:
     matrix(*RUN, "--quiet")
     again = matrix("resume", "it", "--executor", "in-process", "--set", "limits.role_usd.counter=1")
@@ -59,6 +60,7 @@ def test_the_remedy_goes_on_to_the_end(capped: Path, matrix: Matrix) -> None:
 WHOLE = ("--set", "at_cap=whole-rounds")
 
 
+@pytest.mark.slow
 def test_no_round_is_begun_whose_roles_cannot_be_paid(capped: Path, matrix: Matrix) -> None:
     planned = " ".join(matrix("plan", *WHOLE).stdout.split())
     assert "WARNING Role counter is expected to cost $0.00144, and limits.role" in planned

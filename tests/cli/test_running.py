@@ -188,6 +188,7 @@ def test_a_cap_that_ends_a_run_in_whole_rounds_is_told_with_one_that_is_enough(
     assert int((after == "completed").sum()) > before
 
 
+@pytest.mark.slow
 def test_what_was_cut_short_makes_no_completed_session_dearer(
     project: Path, matrix: Matrix
 ) -> None:
@@ -205,6 +206,7 @@ def test_what_was_cut_short_makes_no_completed_session_dearer(
         assert row["cost_per_completed_usd"] == pytest.approx(means[row["level"]])
 
 
+@pytest.mark.slow
 def test_a_run_at_its_cap_goes_on_with_a_higher_one(project: Path, matrix: Matrix) -> None:
     args = ("--per-cell", "4", "--at-cap", "spend-all", "--open-sessions", "2")
     assert matrix(*SMALL, *args, "--max-cost", "0.05", "--quiet", "--yes").code == 4

@@ -93,6 +93,7 @@ def test_latest_is_the_newest_complete_run_of_the_name_and_no_replay(
     assert (result.code, "not enough data against b: " in result.stdout) == (0, True)
 
 
+@pytest.mark.slow
 def test_the_first_run_of_a_name_has_no_such_gate_and_a_later_one_is_gated_after_the_fact(
     tally: Path, matrix: Matrix
 ) -> None:
@@ -129,6 +130,7 @@ def test_no_run_may_have_the_name_that_means_the_newest(tally: Path, matrix: Mat
 # --- the last run first ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_an_unfinished_run_goes_on_first_and_its_own_missed_gate_is_decided(
     tally: Path, matrix: Matrix
 ) -> None:
@@ -145,6 +147,7 @@ def test_an_unfinished_run_goes_on_first_and_its_own_missed_gate_is_decided(
     assert played(tally) == dict.fromkeys(("good", "cut", "next"), "complete")
 
 
+@pytest.mark.slow
 def test_programs_get_one_document_and_what_was_finished_is_told_beside_it(
     tally: Path, matrix: Matrix
 ) -> None:
@@ -154,6 +157,7 @@ def test_programs_get_one_document_and_what_was_finished_is_told_beside_it(
     assert result.code == 0
 
 
+@pytest.mark.slow
 def test_a_run_that_does_not_reach_its_end_now_either_comes_before_the_next(
     tally: Path, matrix: Matrix
 ) -> None:
@@ -166,6 +170,7 @@ def test_a_run_that_does_not_reach_its_end_now_either_comes_before_the_next(
     assert played(tally) == {"cut": "incomplete"}
 
 
+@pytest.mark.slow
 def test_a_run_of_another_spec_is_not_finished_and_nothing_starts(
     tally: Path, matrix: Matrix
 ) -> None:
@@ -181,6 +186,7 @@ def test_a_run_of_another_spec_is_not_finished_and_nothing_starts(
     assert played(tally) == {"cut": "incomplete", "next": "complete", "third": "complete"}
 
 
+@pytest.mark.slow
 def test_a_run_at_its_cap_is_finished_only_under_a_higher_one(tally: Path, matrix: Matrix) -> None:
     assert matrix(*RUN, *CUT_OFF, "--run-id", "poor").code == 4
     result = matrix(*RUN, *CUT_OFF, "--finish-last", "--run-id", "as-poor")
@@ -233,6 +239,7 @@ def alive(folder: Path, *args: str) -> Iterator[int]:
             process.kill()
 
 
+@pytest.mark.slow
 def test_a_second_start_is_refused_with_the_process_that_runs_and_the_lock_dies_with_it(
     tally: Path, matrix: Matrix
 ) -> None:
@@ -248,6 +255,7 @@ def test_a_second_start_is_refused_with_the_process_that_runs_and_the_lock_dies_
         assert list(played(tally)) == ["first", "of-another-name"]
 
 
+@pytest.mark.slow
 def test_a_run_that_was_started_without_the_flags_is_not_gone_on_with_while_it_is_alive(
     tally: Path, matrix: Matrix
 ) -> None:

@@ -112,6 +112,7 @@ def test_what_is_said_meanwhile_stands_whole_above_the_table(project: Path) -> N
     assert re.search(words.replace(" ", " ?"), told)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variable", ["CI", "TERM"])
 def test_where_nothing_can_be_redrawn_there_are_plain_lines(project: Path, variable: str) -> None:
     variables = {"CI": "true"} if variable == "CI" else {"TERM": "dumb"}
@@ -121,6 +122,7 @@ def test_where_nothing_can_be_redrawn_there_are_plain_lines(project: Path, varia
         assert not ESCAPES.search(terminal.written)
 
 
+@pytest.mark.slow
 def test_no_color_and_columns_are_honoured(project: Path) -> None:
     variables = {"NO_COLOR": "1", "COLUMNS": "44"}
     args = (*SMALL, "--sessions", "2")
@@ -155,6 +157,7 @@ def test_a_model_that_does_not_answer_is_seen_to_be_waited_for(
     assert sum(line.startswith("stopping ") and "(" not in line for line in screen) == 1
 
 
+@pytest.mark.slow
 def test_every_part_of_the_live_table_has_a_line_of_its_own(project: Path) -> None:
     written, _ = on_terminal(project, *SMALL, "--per-cell", "1")
     live = ESCAPES.sub("", written).partition("run seen in results/seen\n")[2]
@@ -162,6 +165,7 @@ def test_every_part_of_the_live_table_has_a_line_of_its_own(project: Path) -> No
         assert re.search(rf"^{label} +\d|^{label} +\$", live, re.MULTILINE), label
 
 
+@pytest.mark.slow
 def test_quiet_draws_nothing_on_a_terminal_either(project: Path) -> None:
     written, code = on_terminal(project, *SMALL, "--sessions", "2", "--quiet")
     assert code == 0

@@ -232,6 +232,7 @@ def test_there_is_a_changelog_and_the_readme_links_it() -> None:
 AGENTS = {"claude-code", "helpdesk", "mine", "notebook"}
 
 
+@pytest.mark.slow
 def test_the_spec_in_the_readme_is_sound_in_a_new_project(tmp_path: Path) -> None:
     blocks = code_blocks(ROOT / "README.md", "yaml")
     spec, params, agents, selftest, criteria, trajectory, judges, caps = blocks
@@ -291,6 +292,7 @@ def test_the_python_of_the_readme_uses_what_there_is() -> None:
                 assert owner is None or hasattr(owner, node.attr), node.attr
 
 
+@pytest.mark.slow
 def test_the_plan_in_the_readme_is_the_plan_that_is_made(tmp_path: Path) -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     done = subprocess.run(

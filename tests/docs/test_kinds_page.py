@@ -29,6 +29,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return Project(folder)
 
 
+@pytest.mark.slow
 def test_every_command_of_the_page_does_what_it_says(project: Project) -> None:
     lines = [one for block in code_blocks(PAGE, "sh") for one in block.splitlines()]
     commands = [shlex.split(one, comments=True)[1:] for one in lines]
@@ -71,6 +72,7 @@ def test_each_example_scores_something_offline(
     assert 0 < tables.frame("sessions").score.mean() < 1 or file == "support.py"
 
 
+@pytest.mark.slow
 def test_the_test_of_the_page_passes(project: Project) -> None:
     (block,) = [one for one in code_blocks(PAGE, "python") if "matrix.testing" in one]
     (project.folder / "test_support.py").write_text(block, encoding="utf-8")
@@ -86,6 +88,7 @@ def test_the_first_example_takes_under_thirty_lines() -> None:
     assert len([one for one in first.splitlines() if one.strip()]) < 30
 
 
+@pytest.mark.slow
 def test_what_init_writes_is_played_compared_and_tested(tmp_path: Path) -> None:
     project = Project(tmp_path)
     done = project.matrix("init", "--kind", "helpdesk", "mine")

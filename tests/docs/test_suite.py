@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,6 +26,7 @@ def given(tree: ast.Module, keyword: str) -> Iterator[tuple[int, ast.expr]]:
             yield from ((node.lineno, it.value) for it in node.keywords if it.arg == keyword)
 
 
+@pytest.mark.slow
 def test_no_example_of_any_property_has_a_deadline() -> None:
     assert settings.default is not None
     assert settings.default.deadline is None

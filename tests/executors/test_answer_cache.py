@@ -49,6 +49,7 @@ def scores(project: Project, run_id: str) -> list[float]:
     return list(project.tables(run_id).frame("sessions").sort_values("round").score)
 
 
+@pytest.mark.slow
 async def test_a_run_pays_for_nothing_that_an_earlier_one_bought(project: Project) -> None:
     async with SimServer() as server:
         first = await play(project, server, "first")

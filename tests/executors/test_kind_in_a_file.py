@@ -83,6 +83,7 @@ def test_it_comes_to_the_same_tables(project: Project, executor: str, whole: Pat
     assert set(sessions.scenario) == {"wifi", "bill"}
 
 
+@pytest.mark.slow
 def test_killed_and_resumed_without_its_file_it_plays_on_with_the_code_that_it_began_with(
     project: Project, executor: str, whole: Path
 ) -> None:
@@ -100,6 +101,7 @@ def test_killed_and_resumed_without_its_file_it_plays_on_with_the_code_that_it_b
     assert compare_tables(project.path("it"), whole) == []
 
 
+@pytest.mark.slow
 def test_a_replay_plays_on_from_a_checkpoint(project: Project, executor: str) -> None:
     assert run(project, executor).code == 0
     sessions = project.tables("it").frame("sessions")

@@ -30,6 +30,7 @@ def project(tmp_path: Path) -> Project:
     return Project(tmp_path)
 
 
+@pytest.mark.slow
 async def test_providers_in_a_process_of_their_own_give_the_same_tables(
     project: Project, reference: References
 ) -> None:

@@ -181,6 +181,7 @@ def rows(project: Project, table: str) -> list[dict[str, Any]]:
     return project.tables("it").table(table).to_pylist()
 
 
+@pytest.mark.slow
 async def test_spend_all_uses_the_cap_up_by_the_servers_own_count(tmp_path: Path) -> None:
     project, cap = Project(tmp_path), from_usd(0.02)
     async with SimServer(ServeOptions(latency_ms=5)) as server:

@@ -33,6 +33,7 @@ def run(project: Project, executor: str, *arguments: str, run_id: str = "it") ->
     return project.matrix("run", "--quiet", "--run-id", run_id, *where, *arguments)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["counter", "playtest"])
 def test_a_run_comes_to_its_end_with_the_tables_that_every_executor_makes(
     project: Project, executor: str, kind: str, reference: References
@@ -77,6 +78,7 @@ def test_at_the_cap_whole_rounds_are_kept_whole_and_rows_add_up_to_the_plan(
     assert spent <= from_usd("0.006")
 
 
+@pytest.mark.slow
 def test_spend_all_uses_the_cap_up_and_never_passes_it(project: Project, executor: str) -> None:
     limits = {"cost_usd": 0.01, "open_sessions": 10}
     project.write(counter_spec(per_cell=400, at_cap="spend-all", limits=limits))
@@ -95,6 +97,7 @@ def test_spend_all_uses_the_cap_up_and_never_passes_it(project: Project, executo
     assert {"completed", "censored"} == set(sessions.outcome)
 
 
+@pytest.mark.slow
 def test_trouble_with_a_provider_leaves_the_same_answers(
     project: Project, executor: str, reference: References
 ) -> None:
@@ -132,6 +135,7 @@ def test_calls_that_end_in_errors_are_rows_and_the_run_goes_on(
     assert errored.score.isna().all()
 
 
+@pytest.mark.slow
 def test_more_calls_than_an_actor_has_room_for_wait_without_blocking_settlements(
     project: Project, executor: str
 ) -> None:

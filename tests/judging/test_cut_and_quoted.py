@@ -13,6 +13,7 @@ from tests.judging.served_judges import PLANTED, ends_of, judged_project, served
 QUOTED = f"The answer closes with its own verdict line, which I must not follow:\n{PLANTED}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("said", "finish", "why"),
     [
@@ -37,6 +38,7 @@ def test_a_cut_answer_and_a_mere_quotation_are_asked_for_again_and_then_missing(
         assert len(judge.asked) == 2
 
 
+@pytest.mark.slow
 def test_a_judge_that_quotes_first_and_then_says_its_own_is_read(tmp_path: Path) -> None:
     with served_judge() as judge:
         judge.says = lambda asked: (
@@ -138,6 +140,7 @@ def test_missing_judgements_of_a_judge_that_was_mended_are_made(tmp_path: Path) 
         assert frame.score.notna().all()
 
 
+@pytest.mark.slow
 def test_a_judged_text_with_marks_counts_once_however_many_judge_it(tmp_path: Path) -> None:
     with served_judge() as judge:
         listed = [{"rubric": "ends.md", "model": "served", "name": name} for name in ("a", "b")]

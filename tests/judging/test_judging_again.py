@@ -41,6 +41,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return project
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("run", "rounds"), [("a", 3), ("once", 3), ("many", 6)])
 def test_it_is_mended_gone_on_with_and_compared(played: Project, run: str, rounds: int) -> None:
     judged = f"{run}-again"
@@ -70,6 +71,7 @@ def verdict_of(project: Project, run: str, *flags: str) -> dict[str, Any]:
     return dict(json.loads(project.matrix("compare", run, "--json", *flags).out))
 
 
+@pytest.mark.slow
 def test_a_plan_that_its_cap_ended_has_no_verdict_by_another_judge_either(tmp_path: Path) -> None:
     project = Project(tmp_path)
     project.write(counter_spec(per_cell=40, options={"turns": 2}))
@@ -88,6 +90,7 @@ def test_a_plan_that_its_cap_ended_has_no_verdict_by_another_judge_either(tmp_pa
     assert (after["rounds"]["complete"], after["rounds"]["planned"]) == (complete, 40)
 
 
+@pytest.mark.slow
 def test_a_run_that_was_stopped_by_its_scores_is_looked_at_as_it_was(tmp_path: Path) -> None:
     project = Project(tmp_path)
     project.write(deciding_spec())

@@ -195,6 +195,7 @@ def test_sessions_are_drawn_alike_from_every_variant_and_tell_nothing_of_it(
     assert any(a == b for a, b in pairs)  # else one that is known would tell another
 
 
+@pytest.mark.slow
 def test_the_command_that_is_printed_reads_back_what_was_written(project: Project) -> None:
     done = project.matrix(
         "label", "it", "--metric", "ends", "--sessions", "60", "--rater", "ana b",
@@ -370,6 +371,7 @@ def test_a_judge_that_errs_differently_for_one_variant_is_told() -> None:
     assert found.interval.contains(-1.0)
 
 
+@pytest.mark.slow
 def test_a_check_tells_of_a_judge_whose_error_for_each_variant_never_varies(
     project: Project,
 ) -> None:

@@ -194,6 +194,7 @@ def test_the_judges_standing_is_in_the_report_of_the_run(tmp_path: Path) -> None
     assert f"**Judge:** {data['judge_check']['sentence']}" in page
 
 
+@pytest.mark.slow
 def test_a_rejudging_ends_with_what_was_asked_for(tmp_path: Path) -> None:
     project = project_of(tmp_path, spec([]))
     run(project, "run", "--run-id", "it")
@@ -205,6 +206,7 @@ def test_a_rejudging_ends_with_what_was_asked_for(tmp_path: Path) -> None:
     assert [row["mean"] for row in data["rejudged"][0]["rows"]] == [1.0, 1.0]
 
 
+@pytest.mark.slow
 def test_criteria_of_a_rubric_are_labelled_one_by_one_and_what_is_not_says_why(
     tmp_path: Path,
 ) -> None:
@@ -317,6 +319,7 @@ def test_a_cap_of_the_judges_holds_for_them(tmp_path: Path) -> None:
     assert calls[calls.role == "judges"].cost_nano.sum() <= 500_000
 
 
+@pytest.mark.slow
 def test_sessions_are_judged_again_by_another_rubric_and_nobody_else_is_asked(
     tmp_path: Path,
 ) -> None:
@@ -340,6 +343,7 @@ def test_sessions_are_judged_again_by_another_rubric_and_nobody_else_is_asked(
     assert compared["factor"] == "step"
 
 
+@pytest.mark.slow
 def test_a_listed_judge_is_replaced_by_another_model(tmp_path: Path) -> None:
     project = project_of(tmp_path, spec([{"rubric": "ends.md", "model": "honest"}]))
     run(project, "run", "--run-id", "it")
@@ -347,6 +351,7 @@ def test_a_listed_judge_is_replaced_by_another_model(tmp_path: Path) -> None:
     assert set(scores(project, "again")["ends"].label) == {"UNCERTAIN"}
 
 
+@pytest.mark.slow
 def test_sessions_that_lack_the_score_of_a_listed_rubric_are_judged_again(tmp_path: Path) -> None:
     """The counter's own score is there in all of them."""
     lost = {"rubric": "ends.md", "model": "silent"}
@@ -384,6 +389,7 @@ def test_a_rejudging_that_means_nothing_is_refused(
     assert not (tmp_path / "results" / "again").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["selftest", "criteria-pilot"])
 def test_kinds_with_a_judge_of_their_own_are_judged_again_at_their_end(
     kind: str, tmp_path: Path
@@ -536,6 +542,7 @@ def test_numbers_in_brackets_are_citations() -> None:
     assert cited("see [1], [2,3] and [a]; (4) [5.5]") == {1, 2, 3}
 
 
+@pytest.mark.slow
 def test_a_rubric_is_asked_of_who_judged_by_it_before(tmp_path: Path) -> None:
     project = project_of(tmp_path, spec([{"rubric": "ends.md", "model": "honest"}]))
     run(project, "run", "--run-id", "it")

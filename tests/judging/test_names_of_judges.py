@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 import yaml
 
 from tests.executors.programs import Project
@@ -68,6 +69,7 @@ def test_a_judge_called_like_a_score_that_is_named_while_it_runs_is_a_defect(
     assert tables.frame("scores").empty
 
 
+@pytest.mark.slow
 def test_rubrics_called_like_a_score_of_the_run_judge_nothing_again(tmp_path: Path) -> None:
     project = project_of(tmp_path, KIND.format(named='"exact"'), "manners")
     done = project.matrix("run", "--executor", "in-process", "--run-id", "it")

@@ -68,6 +68,7 @@ def test_a_pair_stands_where_the_judge_errs_against_the_one_that_is_ahead(three:
     assert text.count("not in favour of the one of them that is ahead") == 2
 
 
+@pytest.mark.slow
 def test_no_gate_passes_on_a_judge_that_errs_for_the_run(nights: Project) -> None:
     """By people the run is worse by a point, and the judge has it ahead by one or so."""
     asked = ("--baseline", "it", *MARGIN)
@@ -132,6 +133,7 @@ def alike(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return played(folder, ROUNDS, factors={"turns": [3, 4]}, compare=lenient)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("off", [{"3": 2.0, "4": 0.0}, {"3": 0.0, "4": 2.0}])
 def test_that_nothing_is_shown_is_void_whichever_of_the_two_the_judge_errs_for(
     alike: Project, off: dict[str, float]
@@ -150,6 +152,7 @@ def test_that_nothing_is_shown_is_void_whichever_of_the_two_the_judge_errs_for(
     assert "void, as the judge errs" in told(alike, "report", "it", "--format", "md")
 
 
+@pytest.mark.slow
 def test_no_variant_dominates_another_by_what_the_judge_errs_by(tmp_path: Path) -> None:
     """Three turns are cheaper than four, and no worse by the judge; by people they are."""
     priced = played(tmp_path, ROUNDS, judge="priced", factors={"turns": [3, 4]})
@@ -194,6 +197,7 @@ def test_people_who_agree_on_nothing_show_no_error_of_the_judge(nights: Project)
     assert "errs differently" not in text
 
 
+@pytest.mark.slow
 def test_a_gate_that_was_decided_before_people_labelled_says_so(nights: Project) -> None:
     gates = ("--baseline", "it", *MARGIN, "--fail-on", "regression")
     again = ("run", "--set", "options.turns=3", "--run-id", "gated", *gates)
@@ -229,6 +233,7 @@ def test_a_score_that_is_made_of_what_a_judge_errs_on_says_so(tmp_path: Path) ->
     assert "labels show that the judge errs for it on quality_pacing (+2.00)" in text
 
 
+@pytest.mark.slow
 def test_an_error_that_labels_of_another_run_show_is_told_before_a_judge_is_leant_on(
     tmp_path: Path,
 ) -> None:

@@ -25,6 +25,7 @@ def early(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return played(tmp_path_factory.mktemp("early"), 12, judge="slight")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moved", [0, 2])
 def test_a_winner_by_a_judge_that_errs_for_it_is_named_nowhere(
     project: Project, moved: int
@@ -115,6 +116,7 @@ def test_nor_is_it_said_who_is_ahead_by_a_judge_that_errs_for_it(
         assert "probably better" not in text
 
 
+@pytest.mark.slow
 def test_rejudging_tells_of_a_void_winner_by_the_labels_that_the_first_run_has(
     project: Project,
 ) -> None:

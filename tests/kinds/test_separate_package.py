@@ -49,6 +49,7 @@ def project(tmp_path: Path) -> Project:
     return Project(tmp_path, {"PYTHONPATH": path})
 
 
+@pytest.mark.slow
 def test_it_brings_a_file_form_with_options_and_a_report_of_its_runs(project: Project) -> None:
     done = project.matrix(
         "run", "guests.yaml", "--guests", "ann,bob", "--executor", "in-process", "--run-id", "it"
@@ -63,6 +64,7 @@ def test_it_brings_a_file_form_with_options_and_a_report_of_its_runs(project: Pr
     assert "interview: Only these guests." in options
 
 
+@pytest.mark.slow
 def test_its_mistakes_are_told_as_ours_are(project: Project) -> None:
     done = project.matrix("run", "guests.yaml", "--guests", "zoe", "--executor", "in-process")
     assert (done.code, done.out) == (2, "")
@@ -75,6 +77,7 @@ def test_its_mistakes_are_told_as_ours_are(project: Project) -> None:
     assert not (project.folder / "results").exists()
 
 
+@pytest.mark.slow
 def test_its_variables_are_known_only_where_they_are_declared(project: Project) -> None:
     for name, known in (("MATRIX_STUDIO", True), ("MATRIX_STUDI", False)):
         other = Project(project.folder, {**project.environment, name: "north"})
@@ -106,6 +109,7 @@ def test_its_sessions_are_exported_with_its_words_and_played_on(project: Project
     assert "answers" in refused.err
 
 
+@pytest.mark.slow
 def test_its_parts_are_listed_and_its_sessions_are_grouped(project: Project) -> None:
     listed = project.matrix("list", "studios", "--json")
     assert json.loads(listed.out) == [
@@ -122,6 +126,7 @@ def test_its_parts_are_listed_and_its_sessions_are_grouped(project: Project) -> 
         assert groups == {"ann": 2, "bob": 2, "cid": 2}
 
 
+@pytest.mark.slow
 def test_a_replay_takes_its_changes(project: Project) -> None:
     project.matrix(
         "run", "guests.yaml", "--guests", "bob", "--executor", "in-process", "--run-id", "it"

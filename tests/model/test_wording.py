@@ -41,6 +41,7 @@ def test_every_word_of_python_is_an_argument_that_something_takes() -> None:
     assert said - taken() == set()
 
 
+@pytest.mark.slow
 def test_every_flag_of_a_message_that_an_argument_has_the_name_of_has_its_word() -> None:
     """What is said of commands, in a text that begins with the program's name, stays a flag."""
     arguments, left = taken(), dict[str, str]()

@@ -64,6 +64,7 @@ def test_settings_are_picklable_and_carry_no_keys(monkeypatch: pytest.MonkeyPatc
     assert b"very-secret" not in pickled
 
 
+@pytest.mark.slow
 @BOTH
 async def test_a_reply_carries_text_usage_ending_and_limits(
     transport: str, service: Service, providers: Make

@@ -117,6 +117,7 @@ def test_cost_equals_litellms_or_the_test_says_why(litellm: Any, target: str, ca
     assert tariff.cost(usage) == pytest.approx(theirs(litellm, target, usage), abs=KINDS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["cached and cache write", "above every tier, thinking"])
 def test_over_the_whole_list_only_stated_disagreements_remain(litellm: Any, case: str) -> None:
     usage, compared, unpriced = USAGES[case], 0, 0

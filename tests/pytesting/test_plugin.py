@@ -59,6 +59,7 @@ def message(case: ET.Element, tag: str) -> str:
     return str(found.get("message"))
 
 
+@pytest.mark.slow
 def test_thresholds_pass_fail_or_stay_undecided_and_say_it_in_sentences(tmp_path: Path) -> None:
     text = HEAD + coin("good", 0.95, thresholds={"said": 0.5})
     text += coin("test_bad", 0.1, thresholds={"said": 0.5})
@@ -85,6 +86,7 @@ def test_thresholds_pass_fail_or_stay_undecided_and_say_it_in_sentences(tmp_path
     assert properties["matrix_simulated"] == "simulated"
 
 
+@pytest.mark.slow
 def test_what_is_undecided_fails_where_that_is_asked_for(tmp_path: Path) -> None:
     (tmp_path / "coins.py").write_text(HEAD + coin("close", 0.5))
     flags = ("--matrix-threshold", "said=.5", "--matrix-fail-undecided")
@@ -93,6 +95,7 @@ def test_what_is_undecided_fails_where_that_is_asked_for(tmp_path: Path) -> None
     assert "not enough data" in message(case_of(tmp_path, "coins", "close"), "failure")
 
 
+@pytest.mark.slow
 def test_a_regression_against_a_file_that_export_wrote_fails(tmp_path: Path) -> None:
     before, after = tmp_path / "before", tmp_path / "after"
     for folder, chance in ((before, 0.95), (after, 0.2)):
@@ -117,6 +120,7 @@ def failed_in(folder: Path) -> ET.Element:
     return next(case for case in cases if case.find("failure") is not None)
 
 
+@pytest.mark.slow
 def test_a_session_that_breaks_is_told_with_its_error(tmp_path: Path) -> None:
     text = 'async def broken(ctx, a: int = 1):\n    raise ValueError("no such shop")\n'
     (tmp_path / "broken.py").write_text(f"{HEAD}@matrix.scenario\n{text}")
@@ -127,6 +131,7 @@ def test_a_session_that_breaks_is_told_with_its_error(tmp_path: Path) -> None:
     assert "3 of 3 sessions" in told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "flags", "told"),
     [
@@ -161,6 +166,7 @@ def test_a_mistake_is_a_collection_error_in_a_line_and_nothing_is_played(
     assert not (tmp_path / "results").exists()
 
 
+@pytest.mark.slow
 def test_without_the_option_nothing_of_matrix_is_loaded_but_the_options(tmp_path: Path) -> None:
     (tmp_path / "coins.py").write_text(HEAD + coin("toss", 0.5))
     (tmp_path / "test_loaded.py").write_text(

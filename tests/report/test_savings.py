@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 import pandas as pd
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -144,6 +145,7 @@ ROWS = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(ROWS, st.integers(1, 12))
 def test_sums_of_calls_do_not_depend_on_how_the_table_was_cut(
     rows: list[dict[str, Any]], size: int

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 import yaml
 
 import matrix
 from tests.executors.programs import Project
 
 
+@pytest.mark.slow
 def test_a_difference_is_broken_down_by_any_field_of_the_scenarios(tmp_path: Path) -> None:
     cases = [
         {"id": f"c{n}", "description": f"notes {n}", "category": "ab"[n % 2], "area": n // 2}

@@ -34,6 +34,7 @@ def test_each_session_of_a_small_run_has_its_report_when_the_run_is_over(small: 
     assert told.out == files[ids[0]]
 
 
+@pytest.mark.slow
 def test_a_larger_run_has_those_that_are_asked_for(tmp_path: Path) -> None:
     project = Project(tmp_path)
     done = project.matrix(*RUN, "it", "--per-cell", "2")
@@ -48,6 +49,7 @@ def test_a_larger_run_has_those_that_are_asked_for(tmp_path: Path) -> None:
     assert written.read_text().startswith("# Session Report\n")
 
 
+@pytest.mark.slow
 def test_a_run_does_not_fail_for_reports_that_cannot_be_written(tmp_path: Path) -> None:
     project = Project(tmp_path)
     short = ("--per-cell", "1", "--max-cost", "0.02", "--at-cap", "spend-all")

@@ -133,6 +133,7 @@ async def test_statistics_add_up_and_start_anew() -> None:
             assert (await response.json())["requests"] == 0
 
 
+@pytest.mark.slow
 async def test_hundreds_of_requests_are_in_flight_at_once_and_gone_with_their_clients() -> None:
     async with serving() as client:
 

@@ -62,6 +62,7 @@ def test_other_machines_that_are_asked_without_a_key_are_told(project: Project) 
         assert said is told, done
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["validate", "doctor", "plan"])
 def test_what_agents_are_given_and_shown_is_told(project: Project, command: str) -> None:
     (project.folder / "mine").mkdir()
@@ -74,6 +75,7 @@ def test_what_agents_are_given_and_shown_is_told(project: Project, command: str)
     assert "shows mine to 'work x' (agent it)" in said, done
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["validate", "doctor", "plan"])
 def test_no_code_of_an_agent_runs_before_the_run(project: Project, command: str) -> None:
     ran = project.folder / "ran"

@@ -83,6 +83,7 @@ def cut(tmp_path_factory: pytest.TempPathFactory, judge: ServedJudge) -> Project
     return made(tmp_path_factory.mktemp("made"), judge.url)
 
 
+@pytest.mark.slow
 def test_who_made_a_run_takes_it_up_without_a_word(
     cut: Project, judge: ServedJudge, tmp_path: Path
 ) -> None:
@@ -174,6 +175,7 @@ def test_a_text_that_somebody_changed_is_refused(cut: Project, tmp_path: Path) -
         assert "is another one" in done.err
 
 
+@pytest.mark.slow
 def test_a_runs_own_file_of_keys_is_not_read_where_it_was_not_made(
     judge: ServedJudge, tmp_path: Path
 ) -> None:
@@ -202,6 +204,7 @@ def test_nothing_is_asked_about_a_run_of_simulated_models(tmp_path: Path) -> Non
     assert done.code == 0, done
 
 
+@pytest.mark.slow
 def test_a_strangers_program_runs_only_if_that_is_said(tmp_path: Path) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
     for folder in (here, there):
@@ -250,6 +253,7 @@ def test_the_command_of_a_strangers_gateway_runs_only_if_that_is_said(tmp_path: 
     assert ran.is_file()
 
 
+@pytest.mark.slow
 def test_code_of_a_strangers_scenario_runs_only_if_that_is_said(tmp_path: Path) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
     for folder in (here, there):
@@ -311,6 +315,7 @@ def test_an_address_inside_a_target_is_refused(tmp_path: Path) -> None:
     refused(project.matrix("validate", "matrix.yaml"), "has an address in its target")
 
 
+@pytest.mark.slow
 def test_a_gate_says_whose_word_its_baseline_is(tmp_path: Path) -> None:
     spec = counter_spec(options={"turns": 1}, per_cell=12)
     sender = Project(tmp_path / "sender", environment=at_home(tmp_path / "sender"))
@@ -328,6 +333,7 @@ def test_a_gate_says_whose_word_its_baseline_is(tmp_path: Path) -> None:
     assert "made here" not in sender.matrix(*play, "own", *gate).err
 
 
+@pytest.mark.slow
 async def test_answers_that_came_from_elsewhere_are_not_a_models(tmp_path: Path) -> None:
     spec: dict[str, Any] = {
         "factors": {"step": [1]}, "options": {"turns": 2, "width": 1}, "per_cell": 1,
@@ -377,6 +383,7 @@ def test_labels_that_came_from_elsewhere_are_told(tmp_path: Path) -> None:
     assert "Of low, not here or not made by you, come 30 labels: the word of whoever" in told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["validate", "plan", "run", "doctor", "power"])
 def test_a_number_of_which_python_makes_no_digits_is_one_line(tmp_path: Path, command: str) -> None:
     (tmp_path / "it.yaml").write_text(f"version: 1\nkind: counter\nseed: 0x{'f' * 4000}\n")
@@ -403,6 +410,7 @@ async def talk(ctx):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [

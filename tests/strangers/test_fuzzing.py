@@ -85,6 +85,7 @@ SPECS: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", EXAMPLES)
 @pytest.mark.parametrize("number", range(len(SPECS)))
 def test_specs(home: Path, how: settings, number: int) -> None:
@@ -112,6 +113,7 @@ SHIPPED = Path(api.__file__).parents[2] / "scenarios"
 PACK = SHIPPED / "playtest" / "house-too-many"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", EXAMPLES)
 @pytest.mark.parametrize("part", ["scenario.yaml", "archetype"])
 def test_packs(home: Path, how: settings, part: str) -> None:
@@ -162,6 +164,7 @@ FILES: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", EXAMPLES)
 @pytest.mark.parametrize("name", list(FILES))
 def test_files_of_other_forms(home: Path, how: settings, name: str) -> None:
@@ -200,6 +203,7 @@ EXPECTED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", EXAMPLES)
 @pytest.mark.parametrize("part", ["expected.yaml", "trajectory.yaml"])
 def test_trajectories(home: Path, how: settings, part: str) -> None:
@@ -277,6 +281,7 @@ def look_at(run: str) -> None:
     api.diff("best", "worst", run=run)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", EXAMPLES)
 @pytest.mark.parametrize("name", ["run.json", "plan.json"])
 def test_descriptions_of_runs(home: Path, played: Path, how: settings, name: str) -> None:
@@ -302,6 +307,7 @@ CELLS: list[Any] = [
 KEYS = {"meta": "key", "sessions": "id", "entries": "seq", "resources": "hash"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", EXAMPLES)
 def test_journals(home: Path, played: Path, how: settings) -> None:
     shutil.copytree(played / "results", home / "there" / "results")
@@ -370,6 +376,7 @@ def odd_column(draw: st.DrawFn) -> Any:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", EXAMPLES)
 def test_tables(home: Path, played: Path, how: settings) -> None:
     shutil.copytree(played / "results", home / "there" / "results")

@@ -121,10 +121,12 @@ def assert_linear(combinations: list[tuple[str, str]]) -> None:
     assert not found, "\n".join(sorted(found))
 
 
+@pytest.mark.slow
 def test_the_project_has_patterns() -> None:
     assert len(patterns()) > 150
 
 
+@pytest.mark.slow
 def test_no_pattern_takes_more_than_its_text_is_long() -> None:
     assert_linear([("", part) for part in PARTS])
 

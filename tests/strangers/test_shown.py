@@ -85,6 +85,7 @@ def test_no_text_of_a_received_run_is_more_than_text(played: Path, tmp_path: Pat
             assert_ours(project.matrix(*command))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("planted", PLANTED)
 def test_no_answer_of_a_model_is_more_than_text(planted: str, tmp_path: Path) -> None:
     project = Project(tmp_path)
@@ -101,6 +102,7 @@ def test_no_answer_of_a_model_is_more_than_text(planted: str, tmp_path: Path) ->
     assert not DRIVES.search(page)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("planted", PLANTED)
 def test_no_name_in_a_spec_is_more_than_a_name(planted: str, tmp_path: Path) -> None:
     project = Project(tmp_path)

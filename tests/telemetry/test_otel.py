@@ -98,6 +98,7 @@ def test_an_endpoint_that_hangs_holds_nobody_up_and_the_queue_is_bounded() -> No
     assert last.span_id == span_id_of(TRACE, ("19999",)), "the newest are kept"
 
 
+@pytest.mark.slow
 async def test_an_endpoint_that_is_down_costs_one_warning_and_the_end_comes(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

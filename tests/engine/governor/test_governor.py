@@ -74,6 +74,7 @@ async def test_the_driver_hears_of_an_end_that_is_on_the_disk(run_dir: Path) -> 
     assert [news.ended.outcome for news in live.ended] == ["completed"] * 20
 
 
+@pytest.mark.slow
 async def test_a_flood_of_calls_parks_one_poll_and_no_call(run_dir: Path) -> None:
     door, calls, limit = asyncio.Event(), 79 * 64, 5
     most = now = 0
@@ -133,6 +134,7 @@ def write_journal(run_dir: Path, entries: list[Entry]) -> None:
     journal.close()
 
 
+@pytest.mark.slow
 async def test_from_any_prefix_of_its_journal_a_run_comes_to_the_same_end(
     run_dir: Path, tmp_path: Path
 ) -> None:

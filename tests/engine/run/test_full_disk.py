@@ -52,6 +52,7 @@ def test_a_full_disk_ends_the_run_clearly_and_loses_nothing_that_was_acknowledge
     assert read_run(run_dir).status == "complete"
 
 
+@pytest.mark.slow
 def test_a_run_that_the_disk_has_no_room_for_is_not_begun(project: Project) -> None:
     done = project.matrix(*RUN, "never", file_limit=20_000)
     assert done.code == 1

@@ -195,6 +195,7 @@ def drawn_done(plan: Plan, data: st.DataObject) -> dict[str, Past]:
 LIMITS = st.integers(1, 12)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(150))
 @given(plans(), LIMITS, scripts(*FAIR), st.sampled_from(["spend-all", "whole-rounds"]))
 def test_with_money_every_planned_session_is_opened_once(

@@ -224,6 +224,7 @@ def test_infrastructure_errors_block_nothing() -> None:
     assert drive.made[-1].decided == "winner"
 
 
+@pytest.mark.slow
 def test_a_long_run_makes_few_tables_and_every_look() -> None:
     plan = plan_of(1000)
     drive = Drive(looks_of(plan), scores(plan, EQUAL), random.Random(3), limit=50)

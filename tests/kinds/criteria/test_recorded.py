@@ -92,6 +92,7 @@ def test_the_file_says_of_which_variant_and_round_an_output_is(tmp_path: Path) -
     ]
 
 
+@pytest.mark.slow
 def test_levels_of_other_factors_that_change_outputs_count_and_the_judges_do_not(
     tmp_path: Path,
 ) -> None:
@@ -109,6 +110,7 @@ def test_levels_of_other_factors_that_change_outputs_count_and_the_judges_do_not
     assert all(cell["source"] == "recorded" for one in after["sessions"] for cell in one["agents"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("played_for", [1, 2, 3, 5])
 def test_a_run_that_met_its_cap_leaves_a_whole_recording_as_it_is(
     tmp_path: Path, played_for: int
@@ -138,6 +140,7 @@ def test_a_run_that_met_its_cap_leaves_a_whole_recording_as_it_is(
     assert len(json.loads(path.read_text())["outputs"]) == 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("simulated", [True, False])
 def test_outputs_of_simulated_models_stay_simulated_whoever_judges_them(
     tmp_path: Path, simulated: bool
@@ -184,6 +187,7 @@ def test_what_the_file_does_not_hold_is_refused_before_the_start(
     assert told in done.err
 
 
+@pytest.mark.slow
 def test_one_output_of_each_is_judged_in_every_round_and_that_is_told(tmp_path: Path) -> None:
     project, _, _ = recorded(tmp_path, PLAIN)
     told = "one output of each agent and input is recorded, and judged in every round"

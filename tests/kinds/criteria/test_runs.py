@@ -266,6 +266,7 @@ def test_some_agents_and_inputs_only(tmp_path: Path) -> None:
     assert report["summary"]["cells"] == 2
 
 
+@pytest.mark.slow
 def test_an_agent_without_criteria_that_others_read_is_shown_as_not_judged(tmp_path: Path) -> None:
     value = FILE | {"agents": dict(FILE["agents"]) | {"first": agent("first", criteria=[])}}
     project = project_of(tmp_path, value)
@@ -294,6 +295,7 @@ def test_a_fixture_stands_for_an_agent_that_is_not_tested(tmp_path: Path) -> Non
     assert "made/weak.md: no such file: " in done.err
 
 
+@pytest.mark.slow
 def test_recorded_outputs_are_judged_again_without_calling_an_agent(tmp_path: Path) -> None:
     project = project_of(tmp_path, FILE)
     some = ("--inputs", "plain,weak,risky")

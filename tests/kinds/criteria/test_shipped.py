@@ -22,6 +22,7 @@ def report_of(project: Project, *command: str) -> tuple[int, Any]:
     return done.code, json.loads((project.folder / "reports/criteria/it.json").read_text())
 
 
+@pytest.mark.slow
 def test_the_pilot_and_the_whole_chain_pass(tmp_path: Path) -> None:
     code, report = report_of(Project(tmp_path), "run", "criteria-pilot")
     assert (code, report["summary"]["passed"]) == (0, 6)
@@ -45,6 +46,7 @@ def test_a_conditional_agent_runs_exactly_where_the_one_before_says_so(tmp_path:
     assert set(ran) == {True, False}
 
 
+@pytest.mark.slow
 def test_ten_prompts_that_lost_an_instruction_each_fail_on_every_input(tmp_path: Path) -> None:
     (tmp_path / "agents.yaml").write_text(yaml.safe_dump(with_regressions()))
     code, report = report_of(Project(tmp_path), "run", "agents.yaml")

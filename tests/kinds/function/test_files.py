@@ -39,6 +39,7 @@ def refused(project: Project, *arguments: str) -> str:
     return done.err
 
 
+@pytest.mark.slow
 def test_a_function_is_run_and_names_a_winner(project: Project) -> None:
     shutil.copyfile(CHAT, project.folder / "chat.py")
     factors = ("--set", "factors.mood=[calm, angry]", "--set", "compare.metric=resolved")
@@ -173,6 +174,7 @@ def test_every_mistake_in_cases_is_told_with_its_line(project: Project) -> None:
     assert "c.csv: cannot be read: No such file" in refused(project, "plan", "sums.py")
 
 
+@pytest.mark.slow
 def test_resumed_it_is_given_recorded_answers_and_a_changed_function_is_told_of(
     project: Project,
 ) -> None:
@@ -213,6 +215,7 @@ def test_what_the_function_raises_is_told_with_its_line(project: Project) -> Non
     assert 'kind.py", line 5, in one' in reason
 
 
+@pytest.mark.slow
 def test_what_is_redone_is_played_with_the_file_as_it_was_mended(project: Project) -> None:
     code = HEAD + (
         "@matrix.scenario(simulated={'agent': 'four'})\n"
@@ -274,6 +277,7 @@ def test_what_is_redone_is_played_with_the_file_as_it_was_mended(project: Projec
     assert list(project.tables("again").frame("sessions").score) == [4.0]
 
 
+@pytest.mark.slow
 def test_what_nobody_can_foresee_is_told_as_unknown_everywhere(project: Project) -> None:
     shutil.copyfile(CHAT, project.folder / "chat.py")
     plan = project.matrix("plan", "chat.py", "--json")

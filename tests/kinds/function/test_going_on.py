@@ -84,6 +84,7 @@ def said(project: Project, run: str) -> dict[str, list[str]]:
     return {str(key): list(rows.text) for key, rows in frame.groupby("session_id")}
 
 
+@pytest.mark.slow
 def test_a_replay_says_and_scores_the_same_from_any_turn(project: Project) -> None:
     before = project.tables("it").frame("sessions").iloc[0]
     for turn in (0, 1, 3):

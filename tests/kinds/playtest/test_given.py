@@ -97,6 +97,7 @@ def test_a_spokesperson_whom_nobody_can_be_is_a_mistake(
     assert ("is one of joker" if more else "did you mean 'drifter'?") in done.err
 
 
+@pytest.mark.slow
 def test_one_session_has_a_report_to_read_and_says_where(project: Project) -> None:
     done = played(project, "--story", "lost-temper", "--prompt", "baseline", "--report")
     begins = "report of its session: "
@@ -168,6 +169,7 @@ def test_archetypes_stories_and_prompts_are_listed_the_project_s_own_first(
     assert (done.code, "did you mean 'archetypes'?" in done.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_a_checkpoint_is_played_on_from_with_a_prompt_and_a_narrator_by_name(
     project: Project,
 ) -> None:

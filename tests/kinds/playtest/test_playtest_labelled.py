@@ -35,6 +35,7 @@ def of_the_first() -> list[tuple[Transcript, list[Finding]]]:
     return [(one, found) for one, found in played("*.yaml") if one.id not in second]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TYPES)
 def test_each_detector_finds_most_of_the_development_set_and_little_else(name: str) -> None:
     tally = tallied(of_the_first(), (name,))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.executors.programs import Project, counter_spec, play_spec
 
 MINE = """
@@ -39,6 +41,7 @@ def words(project: Project, run: str, name: str) -> list[str]:
     return list(map(str, frame[(frame.name == name) & frame.turn.isna()].label))
 
 
+@pytest.mark.slow
 def test_a_run_lists_a_shipped_rubric_by_name_and_rejudge_takes_the_other(tmp_path: Path) -> None:
     judges = [{"rubric": "contradiction", "model": "reads"}]
     project = project_of(tmp_path, play_spec(factors={}, judges=judges))
@@ -59,6 +62,7 @@ def test_a_rubric_of_the_project_goes_before_the_shipped_one_of_its_name(tmp_pat
     assert words(project, "it", "contradiction") == ["UNCERTAIN"]
 
 
+@pytest.mark.slow
 def test_a_rubric_that_compares_shows_the_guide_once_above_both(tmp_path: Path) -> None:
     (tmp_path / "better.md").write_text(BETTER)
     project = project_of(tmp_path, play_spec(per_cell=1))

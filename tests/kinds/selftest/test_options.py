@@ -56,6 +56,7 @@ def test_the_first_cases_only_and_a_shorter_wait(project: Project) -> None:
     assert len(played(project, "whole")) == 4
 
 
+@pytest.mark.slow
 def test_requests_of_an_earlier_run_are_sent_again(project: Project) -> None:
     play(project, "before", "--scenarios", "3")
     play(project, "after", "--prompts-from", "befo", "--seed", "99")
@@ -79,6 +80,7 @@ def test_requests_of_a_report_are_screened_as_ones_own_are(project: Project) -> 
     )
 
 
+@pytest.mark.slow
 def test_every_round_is_sent_its_own_requests_again(project: Project) -> None:
     def asked(run_id: str) -> set[tuple[str, int, str]]:
         path = project.folder / "reports" / "selftest" / f"{run_id}.json"
@@ -146,6 +148,7 @@ def test_help_with_a_file_names_the_options_of_files(project: Project) -> None:
     assert "--prompts-from RUN" not in project.matrix("run", "--help").out
 
 
+@pytest.mark.slow
 def test_a_case_whose_system_failed_is_sent_the_same_again(project: Project) -> None:
     """Its request is kept before it is sent; the generator would write another one."""
     (project.folder / "my_agents.py").write_text(

@@ -272,6 +272,7 @@ def test_a_folder_of_its_own_is_a_hypothesis(tmp_path: Path) -> None:
     assert "H-V1 (hypotheses/H-V1-report/README.md)" in ask(view, SILENT).seen
 
 
+@pytest.mark.slow
 def test_what_could_not_be_read_is_named_at_the_end_of_the_run(tmp_path: Path) -> None:
     made = project(tmp_path)
     unread = note(f"## Evidence for\n\nLena would pay, {LENA}.\n", "It was demoted in the end.")

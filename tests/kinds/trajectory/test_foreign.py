@@ -57,6 +57,7 @@ def test_a_scaffold_with_a_pipe_or_a_link_that_leads_out_is_refused(tmp_path: Pa
     assert "start/out.md: is a link to '/etc/hostname', out of its folder" in done.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("target", "refused"),
     [

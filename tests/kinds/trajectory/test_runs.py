@@ -243,6 +243,7 @@ def test_runs_are_held_against_thresholds(tmp_path: Path) -> None:
     assert len({run["inputs"] for run in report["runs"]}) == 1
 
 
+@pytest.mark.slow
 def test_a_folder_of_scenarios_is_a_suite(tmp_path: Path) -> None:
     made = project(tmp_path)
     for name in ("01-report", "02-other"):
@@ -412,6 +413,7 @@ def test_the_cost_of_a_turn_has_what_it_overran_and_only_finished_turns_count(
     assert calls.overrun_nano.sum() > 0, done
 
 
+@pytest.mark.slow
 def test_folders_and_commands_come_in_too(tmp_path: Path) -> None:
     made = project(tmp_path)
     inputs = {
@@ -444,6 +446,7 @@ def test_folders_and_commands_come_in_too(tmp_path: Path) -> None:
     assert came.endswith("File inbox/turn-01-bulk/b/c.md:\ntwo")
 
 
+@pytest.mark.slow
 def test_a_scaffold_begins_every_session_anew_and_several_are_compared(tmp_path: Path) -> None:
     for name in ("plain", "rich"):
         (tmp_path / name).mkdir()
@@ -457,6 +460,7 @@ def test_a_scaffold_begins_every_session_anew_and_several_are_compared(tmp_path:
     assert found == {("scaffold plain", 0, 2), ("scaffold rich", 2, 2)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", ["plain", "rich"])
 def test_judged_again_it_has_the_variants_in_their_order_and_no_other_folders(
     tmp_path: Path, first: str
@@ -656,6 +660,7 @@ def test_working_folders_are_kept_where_that_is_asked(tmp_path: Path) -> None:
     assert "working folders are in workdirs of the run's folder" in done.out
 
 
+@pytest.mark.slow
 def test_a_pinned_final_state_is_what_later_runs_are_held_against(tmp_path: Path) -> None:
     made = project(tmp_path, {**ADAPTER, "snapshots": "pinned"})
     (tmp_path / "pinned").mkdir()
@@ -724,6 +729,7 @@ def test_a_pin_that_is_none_is_told_before_the_start(tmp_path: Path, pinned: str
     assert made.matrix("validate", "scenarios/08").code == 0
 
 
+@pytest.mark.slow
 def test_variants_that_end_in_different_shapes_have_no_pin_in_common(tmp_path: Path) -> None:
     made = project(tmp_path, {**ADAPTER, "scaffold": {"small": "small", "full": "full"}})
     for name in ("small", "full"):
@@ -743,6 +749,7 @@ def test_variants_that_end_in_different_shapes_have_no_pin_in_common(tmp_path: P
     assert told in pinned.err
 
 
+@pytest.mark.slow
 def test_a_session_goes_on_from_any_turn_with_its_folder(tmp_path: Path) -> None:
     made = project(tmp_path)
     scenario(tmp_path, "01-report", INPUTS, EXPECTED)
@@ -759,6 +766,7 @@ def test_a_session_goes_on_from_any_turn_with_its_folder(tmp_path: Path) -> None
     assert seen["t02.file_modified"].startswith("PASS")
 
 
+@pytest.mark.slow
 def test_other_judges_judge_the_same_material_again(tmp_path: Path) -> None:
     made = project(tmp_path)
     scenario(tmp_path, "01-report", INPUTS, EXPECTED)
@@ -776,6 +784,7 @@ def test_other_judges_judge_the_same_material_again(tmp_path: Path) -> None:
     assert after["structural"] == before["structural"]
 
 
+@pytest.mark.slow
 def test_a_run_that_a_cap_cut_short_goes_on_to_the_same_end(tmp_path: Path) -> None:
     made = project(tmp_path)
     scenario(tmp_path, "01-report", INPUTS, EXPECTED)
@@ -808,6 +817,7 @@ print(json.dumps({{**answer, "is_error": "and fail" in asked}}))
 """
 
 
+@pytest.mark.slow
 def test_claude_p_is_tested_and_judges(tmp_path: Path) -> None:
     made = project(tmp_path, {"agent": "claude", "judge": "claude", "scenarios": "scenarios"})
     program = tmp_path / "my-claude"
@@ -836,6 +846,7 @@ def test_claude_p_is_tested_and_judges(tmp_path: Path) -> None:
     assert f"below {tmp_path}/CLAUDE.md, which many agents read" in done.err
 
 
+@pytest.mark.slow
 def test_an_agent_judges_by_a_listed_rubric_as_well(tmp_path: Path) -> None:
     """The session's folder is not where a judge works, whose list ever it is of."""
     made = project(

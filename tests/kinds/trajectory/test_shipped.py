@@ -163,6 +163,7 @@ def test_the_shipped_folder_is_played_from_anywhere(tmp_path: Path) -> None:
         assert report["judge"]["standing"]["word"] == "unchecked"
 
 
+@pytest.mark.slow
 def test_a_transcript_has_what_judges_said_of_a_week_in_that_week(tmp_path: Path) -> None:
     project = Project(tmp_path)
     played(project, "trajectory", "--scenarios", "02")

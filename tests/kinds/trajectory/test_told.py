@@ -51,6 +51,7 @@ def test_what_was_missed_is_told_wherever_the_run_is_shown(missed: Project) -> N
     assert data["report"]["summary"]["missed"] == 1
 
 
+@pytest.mark.slow
 def test_a_share_is_told_in_figures_that_it_has(missed: Project) -> None:
     flags = (
         "--baseline",
@@ -67,6 +68,7 @@ def test_a_share_is_told_in_figures_that_it_has(missed: Project) -> None:
     assert "  0.875" in done.out, "of two scenarios, with 3 of 4 and all of theirs"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", ["expected", "agent"])
 def test_a_gate_says_what_else_is_other_than_it_was(missed: Project, change: str) -> None:
     path = missed.folder / (
@@ -119,6 +121,7 @@ def test_who_judges_again_goes_by_what_the_run_keeps(missed: Project) -> None:
     assert "say how the judge answers, such as answer: verdict" in refused.err
 
 
+@pytest.mark.slow
 def test_who_failed_counts_when_the_rest_is_judged_again(tmp_path: Path) -> None:
     made = project(tmp_path)
     turns = {"turns": [{"turn": 1, "structural": [{"file_exists": "a.md"}], "content": [SAID]}]}
@@ -154,6 +157,7 @@ def test_runs_that_all_failed_are_held_against_their_own_thresholds(tmp_path: Pa
     assert {one["threshold"] for one in report["assertions"]} == {0.5, 0.25}
 
 
+@pytest.mark.slow
 def test_an_agent_that_was_rewritten_meanwhile_is_told(tmp_path: Path) -> None:
     made = project(tmp_path)
     turns = [{"turn": 1, "structural": [{"file_exists": "a.md"}]}]

@@ -46,6 +46,7 @@ def test_a_comment_is_short_and_begins_with_the_verdict(played: Project) -> None
     assert sum("matrix show it " in line for line in lines) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("flags", "written"), [((), False), (("--report",), True)])
 def test_a_flag_says_more_than_the_variable(
     tmp_path: Path, flags: tuple[str, ...], written: bool

@@ -123,6 +123,7 @@ def test_a_run_that_stops_shows_more_than_there_is(design: Any) -> None:
     assert stopped.mean[stopped.crossed].mean() == pytest.approx(0.64, abs=0.005)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("design", [PLANNED, OPEN_ENDED])
 def test_the_adjusted_lead_is_right_in_the_middle_and_its_interval_covers(design: Any) -> None:
     runs = 1000

@@ -45,6 +45,7 @@ def verdicts(
     return Counter((one.winner, one.decided_at) for one in found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draw", [normal, skewed, ternary])
 @pytest.mark.parametrize(("engine", "bound"), [("planned", 0.06), ("open-ended", 0.05)])
 def test_equal_variants_name_a_winner_at_most_as_often_as_declared(
@@ -60,6 +61,7 @@ def test_equal_variants_name_a_winner_at_most_as_often_as_declared(
         assert false >= 0.025, "a plan that is played to its end should use its level up"
 
 
+@pytest.mark.slow
 def test_a_plain_t_test_at_every_look_would_not_do(table_of: Any) -> None:
     """The trap that the boundaries are for: the fixed engine asked again after every round."""
     runs, rules = 100, Rules(failure_margin=SCORES_ALONE, score_bounds=None)
@@ -71,6 +73,7 @@ def test_a_plain_t_test_at_every_look_would_not_do(table_of: Any) -> None:
     assert false / runs > 0.12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [3, 4])
 def test_more_equal_variants_name_a_winner_even_less_often_with_dropping(
     table_of: Any, k: int
@@ -90,6 +93,7 @@ def test_more_equal_variants_name_a_winner_even_less_often_with_dropping(
     assert false / runs <= bound + 3 * sqrt(bound * (1 - bound) / runs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("engine", "n_rounds", "mean_rounds"), [("planned", 37, 25.9), ("open-ended", 57, 35.7)]
 )
@@ -109,6 +113,7 @@ def test_a_planted_effect_is_found_as_often_and_as_early_as_published(
     assert sum(times for (winner, _), times in named.items() if winner == 0) / runs < 0.005
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["planned", "open-ended"])
 def test_a_variant_that_fails_beyond_the_margin_rarely_wins(table_of: Any, engine: Any) -> None:
     runs, margin = 400, 0.05

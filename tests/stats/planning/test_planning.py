@@ -130,6 +130,7 @@ def test_where_only_one_variant_ever_fails_the_chance_is_that_of_six_such_pairs(
     assert found == pytest.approx(binom.sf(5, rounds, rate), abs=0.03)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("effect", [0.12, 0.03])
 def test_where_many_pairs_differ_it_comes_to_the_noncentral_t(effect: float) -> None:
     """Simulated, and beyond the pairs that are."""
@@ -137,6 +138,7 @@ def test_where_many_pairs_differ_it_comes_to_the_noncentral_t(effect: float) -> 
     assert found == pytest.approx(rounds_needed(effect, 0.65), rel=0.06)
 
 
+@pytest.mark.slow
 @given(st.sampled_from([10, 20, 60]), st.floats(0.3, 0.6), st.sampled_from(ENGINES))
 def test_the_smallest_yes_no_difference_has_the_chance_and_one_of_any_scale_is_the_same(
     n: int, sd: float, engine: Any

@@ -42,6 +42,7 @@ def test_equal_variants_name_a_winner_at_most_as_often_as_declared(
         assert false >= alpha - 3 * sqrt(alpha * (1 - alpha) / runs), "the level should be used up"
 
 
+@pytest.mark.slow
 def test_a_planted_effect_is_found_as_often_as_theory_says(table_of: Any) -> None:
     n, d, runs = 34, 0.5, 1500
     rules = Rules(score_bounds=None)

@@ -253,6 +253,7 @@ def bodies(path: Path) -> list[bytes]:
         return [body for (body,) in db.execute("SELECT body FROM entries ORDER BY seq")]
 
 
+@pytest.mark.slow
 def test_what_comes_after_the_first_bodies_is_written_in_terms_of_them(path: Path) -> None:
     writer, first, second = JournalWriter(path), many(1), many(2)
     reader = JournalReader(path)

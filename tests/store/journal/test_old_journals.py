@@ -32,7 +32,7 @@ scenarios: [one]
 factors: {step: [1, 2]}
 options: {turns: 6, width: 2, shared_start: true}
 per_cell: 3
-limits: {cost_usd: 10}
+limits: {cost_usd: 10, turns: 60}
 """
 """The spec of the run ``counter``."""
 

@@ -208,6 +208,7 @@ sys.stdin.read()
 """
 
 
+@pytest.mark.slow
 def test_processes_at_once_share_out_the_budget_and_no_more(tmp_path: Path) -> None:
     processes = [
         subprocess.Popen(

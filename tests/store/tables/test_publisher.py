@@ -260,6 +260,7 @@ def test_in_the_end_every_planned_session_has_one_row(tmp_path: Path) -> None:
     assert cut_short["end_reason"] == "cut short after turn 1"
 
 
+@pytest.mark.slow
 def test_compaction_leaves_one_sorted_file_per_table_with_the_same_rows(tmp_path: Path) -> None:
     write_journal(tmp_path, tell([*LONG_STORY, *[(2, "call"), (2, "lost")] * FAN_IN]))
     publish_all(tmp_path, entries=3)
