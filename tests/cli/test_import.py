@@ -517,9 +517,20 @@ def test_results_that_failed_without_a_score_are_failures_by_what_their_status_s
     found = json.loads(matrix("compare", "mine", "--json").stdout)
     assert found["winner"] is None
     assert {row["level"]: row["failed"] for row in found["variants"]} == {"a": 0, "b": 20}
-    scored = [[*row[:3], "failed" if str(row[2]) < "5" else "passed"] for row in paired(8.0)]
+    scored = [[*row[:3], "failed" if row[2] < 50 else "passed"] for row in paired(8.0)]  # type: ignore[operator]
     write_csv(here / "s.csv", ("id", "model", "score", "outcome"), scored)
     assert matrix("import", "s.csv", "--run-id", "all").code == 0
     kept = json.loads(matrix("compare", "all", "--json").stdout)
     assert [row["failed"] for row in kept["variants"]] == [0, 0], "a score is no failure"
     assert kept["winner"] == "b"
+    beside = [[*row[:3], "completed"] for row in paired(8.0)]
+    for row in beside[1::6]:
+        row[3] = "failed"  # whatever the score
+    write_csv(here / "t.csv", ("id", "model", "score", "outcome"), beside)
+    done = matrix("import", "t.csv", "--run-id", "both")
+    assert "20 that have one failed by it, and their scores do not count" in " ".join(
+        done.stdout.split()
+    )
+    found = json.loads(matrix("compare", "both", "--json").stdout)
+    assert found["winner"] is None
+    assert {row["level"]: row["failed"] for row in found["variants"]} == {"a": 0, "b": 20}

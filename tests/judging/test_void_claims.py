@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from matrix.api.sessions.labelling import labelling
-from tests.executors.programs import Project, play_spec
-from tests.judging.favouring import compared, label, played, told
+from tests.executors.programs import Project, counter_spec, play_spec
+from tests.judging.favouring import JUDGES, compared, label, played, told
 
 ROUNDS = 30
 MARGIN = ("--margin", ".5")
@@ -253,3 +253,31 @@ def test_an_error_that_labels_of_another_run_show_is_told_before_a_judge_is_lean
     assert not [one for one in compared(project, run="again")["cautions"] if "Labels of" in one]
     label(project, "tone", {"2": 2.0, "3": 2.0}, runs=("it",))  # alike for both
     assert not [one for one in compared(project, run="again")["cautions"] if "Labels of" in one]
+
+
+@pytest.mark.slow
+def test_a_rubric_is_made_of_its_criteria_and_says_so(tmp_path: Path) -> None:
+    """The judge gives the second variant two points too many for one criterion of two."""
+    judge = JUDGES.replace('"reason": "so"', '"warm": 3, "reason": "so"')
+    (tmp_path / "mine.py").write_text(judge)
+    criteria = "{clear: Is it clear, warm: Is it warm}"
+    (tmp_path / "both.md").write_text(f"---\ncriteria: {criteria}\n---\nYou read.\n")
+    project = Project(tmp_path)
+    spec = counter_spec(
+        per_cell=30,
+        options={},
+        factors={"turns": [2, 3]},
+        agents={"points": {"python": "mine:points", "free": True}},
+        judges=[{"rubric": "both.md", "model": "points"}],
+        compare={"metric": "both", "failure_margin": 20},
+    )
+    project.write(spec)
+    done = project.matrix("run", "--executor", "in-process", "--quiet", "--run-id", "it")
+    assert done.code == 0, done
+    label(project, "both.clear", {"2": 0.0, "3": 2.0})
+    found = compared(project, "--metric", "both")
+    (caution,) = [one for one in found["cautions"] if "made of" in one]
+    assert "errs differently for 2 and 3 on both.clear" in caution
+    assert "labels show that the judge errs for it on both.clear (+2.00)" in told(
+        project, "compare", "it", "--metric", "both", "--threshold", "both=1"
+    )

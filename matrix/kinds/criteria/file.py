@@ -141,15 +141,15 @@ def _of_recording(
     recorded: RecordedFile, task: Task, names: Iterable[str], mistakes: Mistakes
 ) -> dict[str, tuple[Recording, ...]]:
     """All that is recorded of an input, whatever the variant and round."""
-    there: dict[str, tuple[Recording, ...]] = {}
+    there: dict[str, list[Recording]] = {}
     for one in recorded.outputs:
         if one.input == task.id:
             own = Recording.model_validate(one.model_dump(exclude={"input", "agent"}))
-            there[one.agent] = (*there.get(one.agent, ()), own)
+            there.setdefault(one.agent, []).append(own)
     if lacking := sorted(set(names) - there.keys()):
         told = f"nothing is recorded of {', '.join(lacking)} with {task.id}; --record it first"
         mistakes.say(USE, told)
-    return {name: known for name, known in there.items() if name in names}
+    return {name: tuple(known) for name, known in there.items() if name in names}
 
 
 def _link(name: str, agent: AgentEntry, requested: bool) -> ChainLink:

@@ -21,6 +21,9 @@ from matrix.model.spec.aliases import simulated_words
 MAX_BYTES: Final = 100_000_000
 """Largest file that is read."""
 
+MOST_ROUNDS: Final = 1_000
+"""A session is given all rounds of its input, so that these are what it takes time to begin."""
+
 VERSION: Final = 2
 """Form of the file that is written and read."""
 
@@ -37,6 +40,7 @@ class RecordedOutput(Recording):
 
     input: str
     agent: str
+    round: int = Field(ge=0, lt=MOST_ROUNDS)
 
 
 class Pinned(_Part):

@@ -54,6 +54,8 @@ FILE_OPTIONS: Final = (
 )
 """What the command line takes for such a file."""
 
+MOST_ROUNDS: Final = 100_000
+"""Of a report, whose requests are sent again."""
 REPORTS: Final = Path("reports") / SELFTEST
 """Where in a project the cases of each run are written to."""
 
@@ -147,16 +149,22 @@ def _kept_requests(request: FileRequest) -> dict[str, list[JSON]]:
     try:
         cases = orjson.loads(read_plain(runs[str(meant[0])]))["cases"]
         return _by_round(case for case in cases if case.get("prompt"))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError):
         told = f"{runs[str(meant[0])]} is not as this kind writes it"
         raise BadInput([Mistake(PROMPTS, None, "", told)]) from None
 
 
 def _by_round(cases: Iterable[Mapping[str, Any]]) -> dict[str, list[JSON]]:
-    """Requests by case and round; variants of a round were sent the same, and the first counts."""
+    """Requests by case and round; variants of a round were sent the same, and the first counts.
+
+    Raises:
+        ValueError: A round that no run has.
+    """
     found: dict[str, list[JSON]] = {}
     for case in cases:
         rounds, number = found.setdefault(str(case["id"]), []), int(case.get("round", 0))
+        if not 0 <= number < MOST_ROUNDS:
+            raise ValueError(number)
         rounds += [None] * (number + 1 - len(rounds))
         rounds[number] = rounds[number] or {
             "prompt": str(case["prompt"]),

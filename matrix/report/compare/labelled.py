@@ -237,22 +237,33 @@ def _is_own(run_dir: Path) -> bool:
 
 
 def judged_parts(metric: str, sources: Sequence[RunTables]) -> list[str]:
-    """Scores of the kind's own judges that go into one that no judge gives; else none."""
+    """Scores of judges that go into another: a kind's own into ``score``, criteria into a rubric's.
+
+    None where a judge of the kind gives ``score`` itself.
+    """
     found: set[str] = set()
-    for tables in sources if metric == "score" else ():  # no other one is made of others
+    for tables in sources:
+        if metric != "score" and metric not in _listed(tables):
+            continue
         there = judges_of(tables)
-        if metric in there:
+        if metric == "score" and metric in there:
             return []
         found.update(_parts(metric, tables, there))
     return sorted(found)
 
 
 def _parts(metric: str, tables: RunTables, there: Iterable[str]) -> list[str]:
-    """Only ``score`` is made of others, and not of what judges beside the kind give."""
+    """A rubric is made of its criteria; ``score`` of nothing that judges beside the kind give."""
+    listed = _listed(tables)
+    if metric in listed:
+        return [name for name in there if name.startswith(f"{metric}.")]
     if metric != "score":
         return []
-    apart = ("judge", *(str(one["name"]) for one in tables.run.spec.get("judges") or ()))
-    return [name for name in there if name.partition(".")[0] not in apart]
+    return [name for name in there if name.partition(".")[0] not in ("judge", *listed)]
+
+
+def _listed(tables: RunTables) -> list[str]:
+    return [str(one["name"]) for one in tables.run.spec.get("judges") or ()]
 
 
 def by_people(matchup: Matchup, metric: str, least: int = 2) -> ByPeople | None:

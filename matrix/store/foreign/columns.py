@@ -288,6 +288,7 @@ def _rows_of(table: ForeignTable, roles: _Roles, faults: RowFaults) -> list[Fore
     headers, rows = table.headers, []
     names_of = _Names(faults)
     names = {place: _metric_name(headers[place]) for place in roles.metrics}
+    is_score = not _failed_beside_scores(table, roles)
     for line, cells in table.rows:
         levels = tuple(
             names_of.checked(cells[place], line, headers[place]) for place in roles.variants
@@ -306,7 +307,8 @@ def _rows_of(table: ForeignTable, roles: _Roles, faults: RowFaults) -> list[Fore
                 scenario=scenario,
                 repeat=_text(cells[roles.repeat]) if roles.repeat >= 0 else "",
                 score=score,
-                error=_error(cells, roles.error) or _went_wrong(cells, roles.status, score),
+                error=_error(cells, roles.error)
+                or _went_wrong(cells, roles.status, score if is_score else None),
                 cost_usd=_amount(cells, roles.cost, line, headers, faults),
                 duration_s=_amount(cells, roles.duration[0], line, headers, faults)
                 * roles.duration[1],
@@ -385,8 +387,28 @@ def _error(cells: Sequence[Cell], place: int) -> str:
     return "" if text.casefold() in MISSING | {"false", "0", "no"} else text
 
 
+def _failed_beside_scores(table: ForeignTable, roles: _Roles) -> int:
+    """Results that have a score and failed all the same, by a status that is not that score.
+
+    One that says ``failed`` of every score below another and of no other one is the score.
+    """
+    if roles.status < 0:
+        return 0
+    wrong, right = list[float](), list[float]()
+    for _, cells in table.rows:
+        score = number_of(cells[roles.score], words=True, percent=True)
+        if isinstance(score, float):
+            (wrong if _went_wrong(cells, roles.status, None) else right).append(score)
+    if not wrong or not right or max(wrong) <= min(right) or max(right) <= min(wrong):
+        return 0
+    return len(wrong)
+
+
 def _went_wrong(cells: Sequence[Cell], place: int, score: float | None) -> str:
-    """What a status says of a result without a score; of one that has one, it may be the score."""
+    """What a status says of a result without a score; of one that has one, it may be the score.
+
+    See :func:`_failed_beside_scores`.
+    """
     text = _text(cells[place]) if place >= 0 and score is None else ""
     return text if text.casefold().replace("_", " ") in WENT_WRONG else ""
 
@@ -424,6 +446,14 @@ def _amount(
     return found
 
 
+def _status_taken(table: ForeignTable, roles: _Roles, header: Callable[[int], str]) -> str:
+    if roles.status < 0:
+        return ""
+    many = _failed_beside_scores(table, roles)
+    more = f"; {many:,} that have one failed by it, and their scores do not count" if many else ""
+    return f"{header(roles.status)}, of results without a score{more}"
+
+
 def _cost_taken(table: ForeignTable, place: int, header: Callable[[int], str]) -> str:
     if place < 0:
         return ""
@@ -448,7 +478,7 @@ def _taken(table: ForeignTable, roles: _Roles, *, several: bool) -> tuple[tuple[
         ("error", header(roles.error) if roles.error >= 0 else ""),
         (
             "status",
-            f"{header(roles.status)}, of results without a score" if roles.status >= 0 else "",
+            _status_taken(table, roles, header),
         ),
         ("time", header(roles.duration[0]) if roles.duration[0] >= 0 else ""),
         ("tokens", ", ".join(header(place) for place in roles.tokens if place >= 0)),

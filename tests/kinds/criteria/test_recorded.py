@@ -240,3 +240,14 @@ def test_two_outputs_of_one_agent_are_a_mistake(tmp_path: Path) -> None:
     assert done.code == 2, done
     said = " ".join(done.err.split())
     assert "has two outputs of first for I1, variant as-written, round 1; remove one" in said
+
+
+def test_a_recording_of_more_rounds_than_a_session_can_hold_is_refused(tmp_path: Path) -> None:
+    project, _, _ = recorded(tmp_path, VALUE, "--per-cell", "1")
+    path = tmp_path / "agents.recorded.json"
+    told = json.loads(path.read_text())
+    told["outputs"].append({**told["outputs"][0], "round": 1_000})
+    path.write_text(json.dumps(told))
+    done = project.matrix("plan", "agents.yaml", "--use-recorded")
+    assert done.code == 2, done
+    assert "round: Input should be less than 1000" in " ".join(done.err.split())

@@ -80,6 +80,17 @@ def test_requests_of_a_report_are_screened_as_ones_own_are(project: Project) -> 
     )
 
 
+@pytest.mark.parametrize("number", [2_000_000_000, 10**30, -5, "x"])
+def test_a_report_of_rounds_that_no_run_has_is_one_line(project: Project, number: Any) -> None:
+    path = project.folder / "reports" / "selftest" / "before.json"
+    path.parent.mkdir(parents=True)
+    case = {"id": "case_0", "round": number, "prompt": "Say how it is.", "hints": "briefly"}
+    path.write_text(json.dumps({"cases": [case]}))
+    told = refused(project, "run", "selftest", "--prompts-from", "before")
+    assert "before.json is not as this kind writes it" in told
+    assert told.count("\n") == 1, told
+
+
 @pytest.mark.slow
 def test_every_round_is_sent_its_own_requests_again(project: Project) -> None:
     def asked(run_id: str) -> set[tuple[str, int, str]]:

@@ -24,12 +24,13 @@ _DASHED: Final = re.compile(
 """A bold label, with a dash for its colon."""
 _LED: Final = re.compile(
     r"^(\s*(?:>\s?)*(?:[-*+]\s+)?)(\*\*|__)"
-    r"((?:(?:current|present|latest) )?[^\s*_|:]{1,40}"
+    r"((?:(?:current|present|latest|we|to|(?:(?:this|it) )?(?:is |will |can |may )?(?:to )?be) )?"
+    r"[^\s*_|:]{1,40}(?: back)?(?: (?:this|it|that))?"
     r"|[^*_|:\n]{1,50}\b(?:if|when|conditions?|criteri(?:on|a)|triggers?))"
     r"[.]?\2(?:[ \t]+|$)(?![:-])",
     re.IGNORECASE,
 )
-"""A bold label with nothing behind it: ``**Status** demoted``, ``**Revisit if** fewer than 4``."""
+"""A bold label with nothing behind it: ``**Status** demoted``, ``**To be revisited** if fewer``."""
 NEXT_LABEL: Final = re.compile(
     r"(?<=\S)[ \t]{0,4}[\u00b7\u2022;,/]?[ \t]{1,4}"
     r"(?=(?:\*\*|__)[A-Za-z][^*_|:\n]{0,60}(?::(?:\*\*|__)|(?:\*\*|__)[ \t]{0,4}:))"
