@@ -200,11 +200,14 @@ def _assemble(
     groups = with_default_limits(
         {name: GroupLimits(**limits.model_dump()) for name, limits in spec.groups.items()}, models
     )
+    judges = _judges_at_end(kind)
     costs = [
-        CellCost({role: _part(cost, left) for role, cost in whole.items()})
+        CellCost(
+            {role: cost if role in judges else _part(cost, left) for role, cost in whole.items()}
+        )
         for one, moment in zip(changed, _each(moments, requested), strict=True)
         for whole in [session_cost(_still_asked(kind, one.binding, requested), tariffs)]
-        for left in [_WHOLE if requested.again else _left(moment, one.binding.turns)]
+        for left in [_left(moment, one.binding.turns)]
     ]
     work = [
         (requested.times, work_of(_still_asked(kind, one.binding, requested), models))
@@ -300,9 +303,6 @@ def _factors(cells: Sequence[Cell], requested: ContinuationRequest) -> dict[str,
 JUDGE = "judge"
 """What a kind calls the role that is asked at a session's end, if several measure."""
 
-FINISH_SHARE = 0.05
-"""Part of a session's cost that comes after its last turn, about: the judge."""
-
 
 def _still_asked(
     kind: Kind, binding: Binding, requested: ContinuationRequest
@@ -310,9 +310,14 @@ def _still_asked(
     """Who is asked anything more: only judges, where sessions are over."""
     if not requested.again:
         return binding.profile
-    judges = {role.name for role in kind.roles if role.judges}
-    judges = {JUDGES, *({JUDGE} if JUDGE in judges else judges)}  # at a session's end
+    judges = _judges_at_end(kind)
     return tuple(use for use in binding.profile if use.role in judges)
+
+
+def _judges_at_end(kind: Kind) -> frozenset[str]:
+    """Roles that are asked at a session's end, about all of it: of inherited turns, too."""
+    judges = {role.name for role in kind.roles if role.judges}
+    return frozenset({JUDGES, *({JUDGE} if JUDGE in judges else judges)})
 
 
 def _each(moments: Sequence[Checkpoint], requested: ContinuationRequest) -> Iterator[Checkpoint]:
@@ -321,20 +326,21 @@ def _each(moments: Sequence[Checkpoint], requested: ContinuationRequest) -> Iter
 
 
 def _left(moment: Checkpoint, turns: tuple[float, float, float] | None) -> Shares:
-    """Low, middle and upper estimate of the share of a session's cost that is still to come.
+    """Low, middle and upper estimate of the share of its turns' cost that is still to come.
 
     ``turns`` are the turns of a whole session, as its kind expects them. If all turns cost the
     same, the cost so far grows with their number; if all of it is for reading a log that grows,
     with the square. Low and high are for one and the other, the middle for half of each. A session
-    that has outlasted what was expected is to have one more turn.
+    that has outlasted what was expected is to have one more turn, unless their number is fixed.
     """
     low, middle, high = turns or (moment.plan.max_turns,) * 3
+    at_least = 0.0 if turns is not None and low == high else 1.0
 
     def behind(whole: float) -> float:
-        return min(moment.turn, whole - 1.0) / whole if whole > 1.0 else 0.0
+        return min(moment.turn, whole - at_least) / whole if whole > at_least else 0.0
 
     grown = behind(low), (behind(middle) + behind(middle) ** 2) / 2.0, behind(high) ** 2
-    return Shares(*(1.0 - share * (1.0 - FINISH_SHARE) for share in grown))
+    return Shares(*(1.0 - share for share in grown))
 
 
 class Shares(NamedTuple):
@@ -343,9 +349,6 @@ class Shares(NamedTuple):
     low: float
     middle: float
     high: float
-
-
-_WHOLE = Shares(1.0, 1.0, 1.0)
 
 
 def _part(cost: CostInterval, left: Shares) -> CostInterval:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from matrix.api import plan_branch
 from tests.executors.programs import Done, Project
 from tests.kinds.trajectory.folders import ADAPTER, played, project, scenario, whys, words
 
@@ -767,6 +768,27 @@ def test_a_session_goes_on_from_any_turn_with_its_folder(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
+@pytest.mark.slow
+def test_a_branch_is_expected_to_cost_the_turns_left_and_all_its_judges(tmp_path: Path) -> None:
+    """Judges are asked about inherited turns, too; the agent plays what is left."""
+    made = project(tmp_path)
+    scenario(tmp_path, "01-report", INPUTS, EXPECTED)
+    played(made, "scenarios/01-report")
+    run = made.folder / "results" / "it"
+    session = str(made.tables("it").frame("sessions").session_id.iloc[0])
+    turns = len(INPUTS)
+    found = {}
+    for turn in (0, turns - 1, turns):
+        planned = plan_branch(run, session, turn=turn, variants={"judge": ["judge", "mine"]})
+        cost, _ = planned.continuation.prepared.cell_costs
+        found[turn] = {role: cost.of(role).middle for role in ("agent", "judge")}
+    whole = found[0]
+    assert all(whole.values())
+    assert {one["judge"] for one in found.values()} == {whole["judge"]}
+    assert 0 < found[turns - 1]["agent"] < 0.7 * whole["agent"]
+    assert found[turns]["agent"] == 0
+
+
 def test_other_judges_judge_the_same_material_again(tmp_path: Path) -> None:
     made = project(tmp_path)
     scenario(tmp_path, "01-report", INPUTS, EXPECTED)
