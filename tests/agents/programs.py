@@ -135,7 +135,7 @@ def spec_of(forms: Mapping[str, Any], **changes: Any) -> dict[str, Any]:
         "factors": {"counter": list(forms)},
         "options": {"turns": TURNS},
         "per_cell": 2,
-        "limits": {"cost_usd": 20},
+        "limits": {"cost_usd": 20, "turns": 60},
         **changes,
     }
 

@@ -63,7 +63,7 @@ def test_where_the_cap_binds_it_holds_and_what_came_to_its_end_is_the_same(
     spent = fold_money(entries_in(undisturbed)).history.settled
     cap = to_usd(spent * 2 // 3)
     # few at a time, because what is out when a process is killed is presumed
-    limits = {"cost_usd": cap, "open_sessions": 4}
+    limits = {"cost_usd": cap, "open_sessions": 4, "turns": 60}
     project.write(slow_counter(limits=limits, at_cap="spend-all"))
     command = ["run", "--executor", "in-process", "--run-id", "hurt", "--quiet"]
     for moment in sorted(draw.randrange(1, length // 2) for _ in range(kills)):
