@@ -203,7 +203,10 @@ def _assemble(
     judges = _judges_at_end(kind)
     costs = [
         CellCost(
-            {role: cost if role in judges else _part(cost, left) for role, cost in whole.items()}
+            {
+                role: cost if requested.asked or role in judges else _part(cost, left)
+                for role, cost in whole.items()
+            }
         )
         for one, moment in zip(changed, _each(moments, requested), strict=True)
         for whole in [session_cost(_still_asked(kind, one.binding, requested), tariffs)]
