@@ -274,6 +274,12 @@ def test_a_rubric_is_made_of_its_criteria_and_says_so(tmp_path: Path) -> None:
     project.write(spec)
     done = project.matrix("run", "--executor", "in-process", "--quiet", "--run-id", "it")
     assert done.code == 0, done
+    gate = ("compare", "it", "--threshold", "both.clear=1", "--fail-on", "threshold")
+    assert "gate passed: both.clear at least 1" in told(project, *gate)
+    for metric, code in (("both.warm", 0), ("both.wram", 2), ("both.x", 2)):
+        planned = project.matrix("plan", "--set", f"compare.metric={metric}")
+        assert planned.code == code, planned
+        assert not code or "both.clear, both.warm" in planned.err
     label(project, "both.clear", {"2": 0.0, "3": 2.0})
     found = compared(project, "--metric", "both")
     (caution,) = [one for one in found["cautions"] if "made of" in one]

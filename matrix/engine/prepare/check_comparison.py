@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from matrix.engine.prepare.judges import names_of
+from matrix.engine.prepare.judges import LISTED, names_of, questions_of
 from matrix.engine.prepare.prepared import Prepared
 from matrix.judging.repeats import REPEAT
 from matrix.kinds.protocol import Kind, NamesScores
@@ -17,10 +17,8 @@ from matrix.stats.rounds.rules import MIN_ROUNDS
 def check_comparison(prepared: Prepared, mistakes: Mistakes) -> None:
     """Collect what is wrong with the metric, and with stopping when it is decided."""
     metric = prepared.spec.compare.metric
-    known = known_metrics(prepared.kind, names_of(prepared.spec))
-    listed = tuple(f"{name}." for name in names_of(prepared.spec))
-    repeated = metric.startswith((REPEAT, *listed))
-    if known is not None and metric not in known and not repeated:
+    known = known_metrics(prepared.kind, [*names_of(prepared.spec), *_criteria(prepared)])
+    if known is not None and metric not in known and not metric.startswith(REPEAT):
         mistakes.fault(
             ("compare", "metric"),
             f"found {metric!r}; sessions of the {prepared.kind.name} kind have: "
@@ -30,6 +28,17 @@ def check_comparison(prepared: Prepared, mistakes: Mistakes) -> None:
         _check_stopping(prepared, mistakes)
     if prepared.spec.compare.look_at_cap:
         _check_look_at_cap(prepared, mistakes)
+
+
+def _criteria(prepared: Prepared) -> set[str]:
+    """Scores that listed rubrics give of their single criteria."""
+    lists = {cell.resources[LISTED] for cell in prepared.plan.cells if LISTED in cell.resources}
+    return {
+        name
+        for one in lists
+        for name in questions_of({LISTED: prepared.resources[one]})
+        if name not in names_of(prepared.spec)
+    }
 
 
 def known_metrics(kind: Kind, listed: Iterable[str]) -> tuple[str, ...] | None:

@@ -135,9 +135,9 @@ def _unmeasured(tables: RunTables, run: RunFile, metric: str) -> list[Mistake]:
 
 def _unknown_thresholds(wish: GateWish, run: RunFile) -> list[Mistake]:
     known = known_metrics(load_kind(run.kind, kept=run.kind_facts), names_of(run.spec))
-    mistakes = []
+    criteria, mistakes = tuple(f"{name}." for name in names_of(run.spec)), []
     for name, value in (wish.thresholds or {}).items():
-        if known is not None and name not in known:
+        if known is not None and name not in known and not name.startswith(criteria):
             told = f"found {name!r}; sessions have: {', '.join(known)}"
             told += did_you_mean(name, list(known))
             mistakes.append(Mistake("--threshold", None, "", told))
