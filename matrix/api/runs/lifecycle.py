@@ -338,7 +338,7 @@ def _driven(
     grew = prepared.plan.sessions > file.plan.sessions
     running = file.model_copy(
         update={
-            "grown_from": file.plan.sessions if grew and not file.grown_from else file.grown_from,
+            "grown_from": file.grown_from or (file.plan.sessions if grew else None),
             "status": "running",
             "end_reason": "",
             "end_detail": "",

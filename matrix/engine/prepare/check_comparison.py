@@ -31,14 +31,9 @@ def check_comparison(prepared: Prepared, mistakes: Mistakes) -> None:
 
 
 def _criteria(prepared: Prepared) -> set[str]:
-    """Scores that listed rubrics give of their single criteria."""
+    """Scores that listed rubrics give, of their single criteria, too."""
     lists = {cell.resources[LISTED] for cell in prepared.plan.cells if LISTED in cell.resources}
-    return {
-        name
-        for one in lists
-        for name in questions_of({LISTED: prepared.resources[one]})
-        if name not in names_of(prepared.spec)
-    }
+    return {name for one in lists for name in questions_of({LISTED: prepared.resources[one]})}
 
 
 def known_metrics(kind: Kind, listed: Iterable[str]) -> tuple[str, ...] | None:

@@ -26,8 +26,8 @@ def changes_between(one: RunTables, two: RunTables, *, judged_twice: bool = Fals
     Args:
         one: A run.
         two: Another of the same kind.
-        judged_twice: Whether both judge the same transcripts: what only the run that played them
-            keeps, as folders, was not changed by the other.
+        judged_twice: Whether both judge the same transcripts: what only one of them keeps, as
+            judges that it was given, is no change of what is judged.
     """
     if one.run.imported or two.run.imported:
         return ""
@@ -56,16 +56,9 @@ def _texts(one: RunTables, two: RunTables, *, of_both: bool) -> dict[str, list[s
     before, now = texts_of(one.run_dir), texts_of(two.run_dir)
     found: dict[str, list[str]] = {}
     for scenario in (name for name in before if name in now):
-        names = (
-            before[scenario].keys() & now[scenario]
-            if of_both
-            else {
-                *before[scenario],
-                *now[scenario],
-            }
-        )
-        for name in sorted(names):
-            if before[scenario].get(name) != now[scenario].get(name):
+        old, new = before[scenario], now[scenario]
+        for name in sorted(old.keys() & new.keys() if of_both else old.keys() | new.keys()):
+            if old.get(name) != new.get(name):
                 found.setdefault(name, []).append(scenario)
     return found
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from matrix.engine.prepare.judges import names_of
 from matrix.model.errors import MatrixError
 from matrix.report.compare.judge_bias import BiasDifference, BiasRow, bias_of
 from matrix.report.compare.judge_check import (
@@ -243,7 +244,7 @@ def judged_parts(metric: str, sources: Sequence[RunTables]) -> list[str]:
     """
     found: set[str] = set()
     for tables in sources:
-        if metric != "score" and metric not in _listed(tables):
+        if metric != "score" and metric not in names_of(tables.run.spec):
             continue
         there = judges_of(tables)
         if metric == "score" and metric in there:
@@ -254,16 +255,12 @@ def judged_parts(metric: str, sources: Sequence[RunTables]) -> list[str]:
 
 def _parts(metric: str, tables: RunTables, there: Iterable[str]) -> list[str]:
     """A rubric is made of its criteria; ``score`` of nothing that judges beside the kind give."""
-    listed = _listed(tables)
+    listed = names_of(tables.run.spec)
     if metric in listed:
         return [name for name in there if name.startswith(f"{metric}.")]
     if metric != "score":
         return []
     return [name for name in there if name.partition(".")[0] not in ("judge", *listed)]
-
-
-def _listed(tables: RunTables) -> list[str]:
-    return [str(one["name"]) for one in tables.run.spec.get("judges") or ()]
 
 
 def by_people(matchup: Matchup, metric: str, least: int = 2) -> ByPeople | None:

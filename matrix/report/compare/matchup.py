@@ -217,8 +217,10 @@ class Matchup:
         again = [one.run.branched for one in self.sources]
         if any(one is not None and one.mode == "rejudge" for one in again):
             return True
+        if self.absent is None:
+            return False
         spent = np.bincount(self.sides, self.cost_usd, minlength=len(self.variants))
-        return self.absent is not None and not bool((spent > 0).all())
+        return not bool((spent > 0).all())
 
     @property
     def judged_twice(self) -> bool:

@@ -151,17 +151,19 @@ def _moved(judged: MatchupVerdict) -> Iterator[str]:
 def _changed(judged: MatchupVerdict) -> Iterator[str]:
     """What is other in one of two runs: it may be what is compared, or all there is to it."""
     one, two = judged.matchup.sources[0], judged.matchup.sources[-1]
+    if one is two:
+        return
     twice = judged.matchup.judged_twice
-    if one is not two and (other := changes_between(one, two, judged_twice=twice)):
+    if other := changes_between(one, two, judged_twice=twice):
         yield f"Other in {two.run.run_id} than in {one.run.run_id}: {other}."
-    if one is not two and judged.verdict.rules.engine != "open-ended":
+    if judged.verdict.rules.engine != "open-ended":
         yield from _grown(one, two)
-    if one is not two and (rules := other_rules(one, two)):
+    if rules := other_rules(one, two):
         yield (
             f"The rules of {two.run.run_id} hold here, and the runs declare others: {rules}. The "
             "verdict may be another the other way round."
         )
-    if one is not two and twice:
+    if twice:
         yield (
             f"{two.run.run_id} and {one.run.run_id} judge the same transcripts: what differs is "
             "their judging, and what they cost says nothing of a variant."

@@ -123,14 +123,19 @@ def own_mean(scores: npt.ArrayLike, alpha: float = 0.05, *, radius: float | None
     inner = np.ix_(rounds, known)
     size = float(np.abs(table[scored]).max(initial=0.0))
     error = _error(table[inner] - centres, scored[inner], size)
-    interval = _interval(mean, error, n, alpha, radius)
-    if interval is not None and bool(np.isin(table[scored], (0.0, 1.0)).all()):
-        interval = _of_rate(mean, error, (n, int(counts.sum())), alpha, radius)
+    interval, sessions = None, int(counts.sum())
+    if mean is not None and error is not None and not (radius is not None and isinf(radius)):
+        yes_no = bool(np.isin(table[scored], (0.0, 1.0)).all())
+        interval = (
+            _of_rate(mean, error, n, sessions, alpha, radius)
+            if yes_no
+            else _interval(mean, error, n, alpha, radius)
+        )
     return OwnMean(
         n_rounds=n,
         n_scenarios=counts.size,
         left_out=known.size - counts.size,
-        sessions=int(counts.sum()),
+        sessions=sessions,
         fewest=int(counts.min()) if counts.size else 0,
         mean=mean,
         se=None if error is None else error.se,
@@ -174,12 +179,8 @@ def _error(residuals: FloatArray, scored: BoolArray, size: float) -> _Error | No
     return _Error(se, min(df, n - 1.0), skewness=float(((influence / se) ** 3).sum()))
 
 
-def _interval(
-    mean: float | None, error: _Error | None, n: int, alpha: float, radius: float | None
-) -> Interval | None:
+def _interval(mean: float, error: _Error, n: int, alpha: float, radius: float | None) -> Interval:
     """Both ends at Student's quantile or further out, times what ``radius`` asks for."""
-    if mean is None or error is None or (radius is not None and isinf(radius)):
-        return None
     quantile = t_quantile(1.0 - alpha / 2, error.df)
     wider = 1.0 if radius is None else radius / t_quantile(1.0 - alpha / 2, n - 1)
     below = max(quantile, hall_quantile(quantile, error.skewness))
@@ -189,16 +190,9 @@ def _interval(
 
 
 def _of_rate(
-    mean: float | None,
-    error: _Error | None,
-    sizes: tuple[int, int],
-    alpha: float,
-    radius: float | None,
-) -> Interval | None:
+    mean: float, error: _Error, rounds: int, sessions: int, alpha: float, radius: float | None
+) -> Interval:
     """Of scores that are 0 or 1, in so many rounds and sessions."""
-    assert mean is not None
-    assert error is not None
-    rounds, sessions = sizes
     level = alpha if radius is None else t_two_sided_p(radius, rounds - 1)
     found = clopper_pearson_effective(mean, error.se, sessions, error.df, level)
     return Interval(found.low, found.high, 1.0 - alpha)

@@ -105,13 +105,14 @@ def read_tables(tables: Sequence[ForeignTable], wishes: Wishes) -> ForeignResult
     Raises:
         BadInput: Every mistake in all of them.
     """
-    mistakes, rows, roles = [], list[ForeignRow](), list[_Roles]()
+    mistakes, rows, roles, failed = [], list[ForeignRow](), list[_Roles](), list[int]()
     for table in tables:
         faults = RowFaults(table.source)
         found = _roles_of(table, wishes, several=len(tables) > 1, say=faults.say)
         if found is not None:
             roles.append(found)
-            rows += _rows_of(table, found, faults)
+            failed.append(_failed_beside_scores(table, found))
+            rows += _rows_of(table, found, faults, is_score=not failed[-1])
         mistakes += faults.mistakes
     factors = [_factors(table, one) for table, one in zip(tables, roles, strict=False)]
     if not mistakes and len(set(factors)) > 1:
@@ -131,7 +132,7 @@ def read_tables(tables: Sequence[ForeignTable], wishes: Wishes) -> ForeignResult
         factors=factors[0],
         rows=rows,
         unit=first.headers[own.unit] if own.unit >= 0 else "",
-        taken=_taken(first, own, several=len(tables) > 1),
+        taken=_taken(first, own, failed[0], several=len(tables) > 1),
         tells_failures=any(one.error >= 0 for one in roles) or any(row.error for row in rows),
     )
 
@@ -284,11 +285,13 @@ def _is_numeric(cells: Iterable[Cell], *, words: bool = False, percent: bool = F
     return some
 
 
-def _rows_of(table: ForeignTable, roles: _Roles, faults: RowFaults) -> list[ForeignRow]:
+def _rows_of(
+    table: ForeignTable, roles: _Roles, faults: RowFaults, *, is_score: bool
+) -> list[ForeignRow]:
+    """The results; ``is_score`` says that the status of one that has a score is that score."""
     headers, rows = table.headers, []
     names_of = _Names(faults)
     names = {place: _metric_name(headers[place]) for place in roles.metrics}
-    is_score = not _failed_beside_scores(table, roles)
     for line, cells in table.rows:
         levels = tuple(
             names_of.checked(cells[place], line, headers[place]) for place in roles.variants
@@ -446,14 +449,6 @@ def _amount(
     return found
 
 
-def _status_taken(table: ForeignTable, roles: _Roles, header: Callable[[int], str]) -> str:
-    if roles.status < 0:
-        return ""
-    many = _failed_beside_scores(table, roles)
-    more = f"; {many:,} that have one failed by it, and their scores do not count" if many else ""
-    return f"{header(roles.status)}, of results without a score{more}"
-
-
 def _cost_taken(table: ForeignTable, place: int, header: Callable[[int], str]) -> str:
     if place < 0:
         return ""
@@ -462,12 +457,15 @@ def _cost_taken(table: ForeignTable, place: int, header: Callable[[int], str]) -
     return f"{header(place)}, in US dollars{lost}"
 
 
-def _taken(table: ForeignTable, roles: _Roles, *, several: bool) -> tuple[tuple[str, str], ...]:
-    """What was taken for what."""
+def _taken(
+    table: ForeignTable, roles: _Roles, failed: int, *, several: bool
+) -> tuple[tuple[str, str], ...]:
+    """What was taken for what; ``failed`` is how many with a score failed by their status."""
 
     def header(place: int) -> str:
         return in_line(table.headers[place][:LONGEST_NAME])
 
+    beside = f"; {failed:,} that have one failed by it, and their scores do not count"
     told = [
         ("variant", ", ".join(map(header, roles.variants)) or "each file" * several),
         ("unit", header(roles.unit) if roles.unit >= 0 else ""),
@@ -478,7 +476,9 @@ def _taken(table: ForeignTable, roles: _Roles, *, several: bool) -> tuple[tuple[
         ("error", header(roles.error) if roles.error >= 0 else ""),
         (
             "status",
-            _status_taken(table, roles, header),
+            f"{header(roles.status)}, of results without a score{beside if failed else ''}"
+            if roles.status >= 0
+            else "",
         ),
         ("time", header(roles.duration[0]) if roles.duration[0] >= 0 else ""),
         ("tokens", ", ".join(header(place) for place in roles.tokens if place >= 0)),

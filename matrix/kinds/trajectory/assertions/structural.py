@@ -190,16 +190,16 @@ def _links_valid(scene: AssertionContext, requested: Any) -> Found:
 def _reversal(scene: AssertionContext, requested: Any) -> Found:
     view, layout = scene.view, scene.layout
     paths = entries_in(layout.decisions, view.now, layout)
-    lost = []
-    for path in paths:
-        condition = reversal_of(view.text(path), layout)
-        if why := "has none" if not condition else vague(condition):
-            lost.append(f"{path} {why}")
+    conditions = {path: reversal_of(view.text(path), layout) for path in paths}
+    lost = [
+        f"{path} {why}"
+        for path, condition in conditions.items()
+        if (why := vague(condition) if condition else "has none")
+    ]
     if lost:
         names = ", ".join(layout.reversal)
         looked = f" (of what headings and labels name by: {names}; `layout.reversal`)"
-        none = any(one.endswith(" has none") for one in lost)
-        return Found(False, listed(lost) + looked * none)
+        return Found(False, listed(lost) + looked * (not all(conditions.values())))
     told = f"{len(paths)} decision{'s' * (len(paths) != 1)}, each says when it is taken back"
     return Found(True, told if paths else "no decision is there", not paths)
 

@@ -93,7 +93,7 @@ class _Reader:
         self._title = ""
         self._label: Way = None
         self._read, self._loose = False, ""
-        self._of_hypothesis = path.startswith(f"{plain(layout.hypotheses)}/")
+        self._of_hypothesis = _is_hypothesis(path, layout)
 
     def rows(self) -> Iterator[EvidenceRow | UnreadEvidence]:
         """Every row of evidence, and what could be none that was read, in order."""
@@ -278,10 +278,15 @@ def _names_in(text: str) -> Iterator[str]:
             yield label[1]
 
 
+def _is_hypothesis(path: str, layout: Layout) -> bool:
+    """Whether a note stands among the hypotheses."""
+    return path.startswith(f"{plain(layout.hypotheses)}/")
+
+
 def _is_record_file(path: str, layout: Layout) -> bool:
     """Whether a note is a log or about people, by its name or its folder's."""
     parts = path.rpartition(".")[0].split("/")
-    if path.startswith(f"{plain(layout.hypotheses)}/"):
+    if _is_hypothesis(path, layout):
         return False
     return any(map(is_record, parts))
 
