@@ -160,6 +160,34 @@ def test_a_journal_that_gives_money_back_is_not_gone_on_with(sent: Project, fiel
     assert "Traceback" not in shown.err
 
 
+@pytest.mark.parametrize(
+    ("section", "value"),
+    [
+        ("agents", True),
+        ("agents", {"mine": 1}),
+        ("judges", True),
+        ("judges", [{}]),
+        ("options", [1]),
+        ("factors", "x"),
+        ("scenarios", 7),
+        ("limits", "x" * 100_000),
+    ],
+)
+def test_a_section_of_a_spec_that_is_none_is_one_line(
+    sent: Project, section: str, value: Any
+) -> None:
+    path = sent.path("it") / "run.json"
+    said = json.loads(path.read_text())
+    path.write_text(json.dumps({**said, "spec": {**said["spec"], section: value}}))
+    for command in ("show", "compare", "report"):
+        done = sent.matrix(command, "it")
+        assert done.code != 0, done
+        assert "Traceback" not in done.err
+        assert f"{section}: found " in done.err
+        assert done.err.count("\n") == 1
+        assert len(done.err) < 1_000
+
+
 def test_sums_that_none_can_be_are_made_again(sent: Project) -> None:
     path = sent.path("it") / JOURNAL_NAME
     before = money_in(sent.path("it")).charged

@@ -22,6 +22,7 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationError,
+    field_validator,
 )
 
 from matrix.model.errors import BadInput, Mistake, RunExists, RunNotFound, StoreError
@@ -241,6 +242,20 @@ class CostRange(_Part):
     high: NanoUSD = Field(ge=0)
 
 
+_MAPPINGS: Final = (
+    "agents",
+    "compare",
+    "factors",
+    "groups",
+    "limits",
+    "models",
+    "options",
+    "roles",
+)
+_LISTS: Final = ("judges", "scenarios")
+"""Sections of a spec that are read of a run as they stand."""
+
+
 class RunFile(_Part):
     """``run.json``: what a run is, and how it stands."""
 
@@ -345,6 +360,24 @@ class RunFile(_Part):
         """What the Parquet tables need to know of the run."""
         factors = tuple(self.plan.factors)
         return RunInfo(self.run_id, self.spec_hash, self.prices_hash, factors, self.stand_ins)
+
+    @field_validator("spec")
+    @classmethod
+    def _has_its_forms(cls, spec: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What is read of a spec as it stands, without its being checked as a whole."""
+        for name in _MAPPINGS:
+            if not isinstance(spec.get(name) or {}, Mapping):
+                raise ValueError(f"{name}: found {spec[name]!r:.80}; it is a mapping")
+        for name in _LISTS:
+            if not isinstance(spec.get(name) or [], list | tuple):
+                raise ValueError(f"{name}: found {spec[name]!r:.80}; it is a list")
+        for one in (spec.get("agents") or {}).values():
+            if not isinstance(one, Mapping):
+                raise ValueError(f"agents: found {one!r:.80}; each is a mapping")
+        for one in spec.get("judges") or ():
+            if not isinstance(one, Mapping) or "name" not in one:
+                raise ValueError(f"judges: found {one!r:.80}; each is a mapping with a name")
+        return spec
 
     @property
     def run_spec(self) -> RunSpec:
