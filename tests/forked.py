@@ -24,10 +24,14 @@ from pkgutil import walk_packages
 from typing import Any, NoReturn
 
 import matrix
+from matrix.providers.litellm_adapter.library import Library
 
 LOADED = ("pythonjsonlogger", "pandas", "scipy.stats", "jinja2", "pyarrow.dataset")
-"""What commands import sooner or later, beside this program; Ray and litellm, which read their
-variables when they load, are not imported by any module of it."""
+"""What commands import sooner or later, beside this program; Ray, which reads its variables when it
+loads, is not imported by any module of it."""
+
+CONNECTIONS = 1_000
+"""Limit of litellm's own transport, which it reads when it loads: above that of any test."""
 
 
 def may_be_forked(variables: Mapping[str, str]) -> bool:
@@ -99,6 +103,7 @@ def serve() -> None:
     """Fork a command for each line of standard input; say its exit code."""
     for name in (*LOADED, *(found.name for found in walk_packages(matrix.__path__, "matrix."))):
         importlib.import_module(name)
+    Library(CONNECTIONS)  # litellm takes seconds to load, and starts nothing when it does
     gc.freeze()  # what is there is shared by all of them
     for line in sys.stdin:
         child = os.fork()

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from matrix.api.sessions.labelling import labelling, value_of
+from matrix.engine.prepare.spec_files import SPEC_NAME
 from matrix.kinds.protocol import LabelQuestion
 from matrix.report.compare.judge_check import ENOUGH, check_judge, standing_of
 from matrix.report.compare.judge_check_text import check_as_text
@@ -172,6 +173,23 @@ def test_a_judge_whose_program_was_edited_stands_as_it_judged_in_each_run(
         assert new["kappa"] < old["kappa"]
         done = project.matrix("label", "again", "--check", "--json")
         assert json.loads(done.out)["checks"][0]["kappa"] == new["kappa"]
+
+
+@pytest.mark.slow
+def test_an_agent_of_another_run_is_told_as_that_and_one_declared_otherwise_is_another(
+    project: Project,
+) -> None:
+    filled(project, "ends", wrong=0)
+    run = ("run", "--executor", "in-process", "--quiet")
+    assert project.matrix(*run, "--run-id", "alike").code == 0
+    spec = project.folder / SPEC_NAME
+    spec.write_text(spec.read_text().replace("judges_of_mine:line", "judges_of_mine:other"))
+    assert project.matrix(*run, "--run-id", "renamed").code == 0
+    alike = compared(project, "alike", "ends")["judge_check"]
+    assert alike["word"] == "checked"
+    assert "The labels of line are of it: a program that was edited since" in alike["sentence"]
+    assert "are of it" not in compared(project, "it", "ends")["judge_check"]["sentence"]
+    assert compared(project, "renamed", "ends")["judge_check"]["word"] == "unchecked"
 
 
 def test_sessions_are_drawn_alike_from_every_variant_and_tell_nothing_of_it(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from matrix.report.text import names_listed, plural
 from matrix.stats import Interval, PoweredMean, powered_mean
 from matrix.store.reading.reader import RunTables
 from matrix.store.run.made_here import is_made_here
-from matrix.store.run.run_folder import RUN_ID, read_run
+from matrix.store.run.run_folder import RUN_ID, RunFile, read_run
 from matrix.store.shared.labels import (
     JudgeId,
     Label,
@@ -147,7 +147,8 @@ def standing_in(metric: str, sources: Sequence[RunTables]) -> Standing | None:
 
     A transcript of these runs counts with what its judge gave it here, others with what was given
     when they were labelled. An agent is a program that may have been edited since, so of a judge
-    that is one, labels of other runs count only where these have none.
+    that is one, labels of other runs count only where these have none, and not of a run that
+    declares another agent by that name.
     """
     judges: set[JudgeId] = set()
     for tables in sources:
@@ -159,14 +160,50 @@ def standing_in(metric: str, sources: Sequence[RunTables]) -> Standing | None:
     beside = _labels_by_folder(sources)
     labels = [one for labels in beside.values() for one in labels]
     here, elsewhere = _judged_here(sources, labels)
-    agents = {name for tables in sources for name in tables.run.run_spec.agents}
-    own = {one.judge for one in here if agents.intersection(one.judge.model.split(", "))}
-    kept = [*here, *(one for one in elsewhere if one.judge not in own)]
-    standing = standing_of(metric, judges, kept)
-    strange = _strange_labels(judges, beside)
-    if standing is None or not strange:
-        return standing
-    return replace(standing, sentence=f"{standing.sentence} {strange}")
+    agents = {judge for judge in judges if any(_declared(judge, one.run) for one in sources)}
+    own = {one.judge for one in here}
+    of_agents = [
+        one
+        for one in elsewhere
+        if one.judge in agents - own and not _is_another(one.judge, one.run, sources)
+    ]
+    others = [one for one in elsewhere if one.judge not in agents]
+    standing = standing_of(metric, judges, [*here, *of_agents, *others])
+    if standing is None:
+        return None
+    told = [standing.sentence, _labelled_there(of_agents), _strange_labels(judges, beside)]
+    return replace(standing, sentence=" ".join(filter(None, told)))
+
+
+def _declared(judge: JudgeId, run: RunFile) -> list[tuple[str, Any]]:
+    """The agents of a run that are members of a judge, as its spec declares them."""
+    agents = run.spec.get("agents") or {}
+    return [(name, agents[name]) for name in judge.model.split(", ") if name in agents]
+
+
+def _is_another(judge: JudgeId, run_id: str, sources: Sequence[RunTables]) -> bool:
+    """Whether a run that is here declares other agents by these names; one that is not may be."""
+    if not re.fullmatch(RUN_ID, run_id):
+        return False
+    here = [_declared(judge, tables.run) for tables in sources]
+    for folder in {tables.run_dir.parent for tables in sources}:
+        try:
+            there = _declared(judge, read_run(folder / run_id))
+        except MatrixError:
+            continue
+        return there not in here
+    return False
+
+
+def _labelled_there(of_agents: Sequence[Label]) -> str:
+    """Which runs agents were labelled in, where these have no labels of them."""
+    if not of_agents:
+        return ""
+    agents = names_listed(sorted({one.judge.model for one in of_agents}))
+    runs = names_listed(sorted({one.run for one in of_agents}))
+    return (
+        f"The labels of {agents} are of {runs}: a program that was edited since is another judge."
+    )
 
 
 def _judged_here(
