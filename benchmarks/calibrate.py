@@ -34,7 +34,7 @@ from matrix.stats import (
     verdict_of,
 )
 from matrix.stats.estimates.student import t_quantile
-from matrix.stats.planning.planning import chance_to_show, gate_of
+from matrix.stats.planning.planning import gate_of
 from matrix.stats.planning.yes_no_chance import YesNoScores
 from matrix.stats.rounds.own_mean import own_mean
 from matrix.stats.rounds.round_table import RoundTable
@@ -374,7 +374,7 @@ def play_yes_no(engine: Engine, world: YesNoWorld, runs: int) -> Promise:
     best = sum(one.winner == 0 for one in found)
     return Promise(
         planned=n,
-        promised=chance_to_show(n, world.effect, world.sd, goal, values) * gate.chance(n),
+        promised=values.chance(n, world.effect, world.sd, goal) * gate.chance(n),
         best=best,
         another=sum(one.winner is not None for one in found) - best,
         rounds=float(np.mean([one.decided_at or n for one in found])),

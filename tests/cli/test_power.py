@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from matrix.stats import rounds_needed, sd_range
 from tests.cli.program import GoldenRun, Matrix
 
 
@@ -61,3 +62,23 @@ def test_a_plan_that_cannot_name_a_winner_warns(project: Path, matrix: Matrix) -
     assert "WARNING    No winner can be named unless the better one also fails less" in short
     assert "Plan 29 rounds" in " ".join(short.split())
     assert "WARNING" not in matrix("plan", "--per-cell", "29").stdout
+
+
+def test_a_pilot_whose_scores_are_missing_counts_what_it_has(project: Path, matrix: Matrix) -> None:
+    """Of twenty units five have a score of one variant only: fifteen have anything to compare."""
+    rows = ["unit,variant,score"]
+    for unit in range(20):
+        rows.append(f"{unit},old,{60 + unit % 7}")
+        rows.append(f"{unit},new,{'' if unit % 4 == 0 else 64 + unit % 5}")
+    (project / "mine.csv").write_text("\n".join(rows))
+    assert matrix("import", "mine.csv", "--run-id", "mine").code == 0
+    asked = ("power", "--from", "mine", "--effect", "2", "--failure-margin", "60")
+    found = json.loads(matrix(*asked, "--json").stdout)
+    assert (found["from"]["rounds"], found["from"]["missing"]) == (15, 0.125)
+    low, high = sd_range(found["sd"], 14)
+    assert (found["from"]["sd_low"], found["from"]["sd_high"]) == (low, high)
+    whole = rounds_needed(2, found["sd"])
+    assert found["needed"]["rounds_for_scores"] > whole
+    text = " ".join(matrix(*asked).stdout.split())
+    assert "12 % of sessions have none, as in that run" in text
+    assert "from 15 units of mine" in text

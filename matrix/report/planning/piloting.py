@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 from math import sqrt
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from matrix.model.metrics import FAILED
 from matrix.report.compare.matchup import Matchup
 from matrix.report.planning.planning import Pilot
 from matrix.report.text import plural
-from matrix.stats.rounds.round_table import RoundTable
+from matrix.stats.rounds.round_table import FloatArray, RoundTable
 from matrix.store.run.run_folder import RunFile
 
 
@@ -30,26 +31,27 @@ def pilot_of(matchup: Matchup, metric: str, run: RunFile) -> Pilot:
         BadInput: There is no such metric, or no spread in it to plan with.
     """
     table, _ = matchup.round_table(metric)
-    sd = _spread(table)
+    found = _spread(table)
     unit = matchup.unit
-    if sd is None:
+    if found.rounds < 2:
         told = (
-            f"{run.run_id} has {plural(table.prefix_length, f'complete {unit}')} with {metric}, "
-            "and a spread takes at least 2; wait for more, or give --sd"
+            f"{run.run_id} has {plural(found.rounds, f'complete {unit}')} with {metric} of two "
+            "variants, and a spread takes at least 2; play more, or give --sd"
         )
         raise BadInput([Mistake("--from", None, "", told)])
-    if sd == 0:
+    if found.sd == 0:
         told = (
             f"in {run.run_id} variants differ by the same {metric} in every one of "
-            f"{plural(table.prefix_length, unit)}, so there is no spread to plan with; give --sd"
+            f"{plural(found.rounds, unit)}, so there is no spread to plan with; give --sd"
         )
         raise BadInput([Mistake("--from", None, "", told)])
     return Pilot(
         run_id=run.run_id,
-        rounds=table.prefix_length,
-        sd=sd,
+        rounds=found.rounds,
+        sd=found.sd,
         round_nano=_round_nano(matchup, table, run),
         failure_rate=_failure_rate(matchup),
+        missing=_missing(table),
         simulated=matchup.simulated,
         yes_no=_two_values(table),
     )
@@ -61,17 +63,36 @@ def _two_values(table: RoundTable) -> tuple[float, float] | None:
     return (float(values[0]), float(values[1])) if values.size == 2 else None
 
 
-def _spread(table: RoundTable) -> float | None:
-    """Root mean square, over pairs of variants, of the spread of their round differences."""
-    variances = []
-    for a, b in combinations(range(table.n_variants), 2):
-        sides = table.paired(a, b)
-        if len(sides) < 2:
-            continue
-        variance = float((sides[:, 1] - sides[:, 0]).var(ddof=1))
-        scale = float(np.abs(sides).max())
-        variances.append(0.0 if sqrt(variance) <= 1e-12 * scale else variance)
-    return sqrt(sum(variances) / len(variances)) if variances else None
+class _Spread(NamedTuple):
+    """A standard deviation, and the rounds that any two variants have at least for it."""
+
+    sd: float
+    rounds: int
+
+
+def _spread(table: RoundTable) -> _Spread:
+    """Root mean square, over pairs of variants, of the spread of their round differences.
+
+    Two variants without two rounds have no part in it; where no two have, it is none.
+    """
+    sides = [table.paired(a, b) for a, b in combinations(range(table.n_variants), 2)]
+    enough = [one for one in sides if len(one) >= 2]
+    if not enough:
+        return _Spread(0.0, max(map(len, sides), default=0))
+    return _Spread(sqrt(sum(map(_variance, enough)) / len(enough)), min(map(len, enough)))
+
+
+def _variance(sides: FloatArray) -> float:
+    variance = float((sides[:, 1] - sides[:, 0]).var(ddof=1))
+    return 0.0 if sqrt(variance) <= 1e-12 * float(np.abs(sides).max()) else variance
+
+
+def _missing(table: RoundTable) -> float:
+    """Share of the sessions of complete rounds that have no score, whatever the reason."""
+    there = np.broadcast_to(table.live[:, None, :], table.scores.shape)
+    if table.never is not None:
+        there = there & ~table.never
+    return float(np.isnan(table.scores)[there].mean())
 
 
 def _failure_rate(matchup: Matchup) -> float:

@@ -64,9 +64,10 @@ def power_facts(prepared: Prepared, pilot: Pilot | None = None) -> list[tuple[st
         return []
     shown, pairs = shown_by(question, question.rounds), gate_pairs(question)
     words = gate_words(question, pairs, ceil(pairs / question.pairs))
+    least = f"{MIN_ROUNDS} {question.unit}s{' with scores of both' if question.missing else ''}"
     rows = [
         ("can show", _can_show(shown, question)),
-        ("a winner", f"takes {MIN_ROUNDS} {question.unit}s, and {words}"),
+        ("a winner", f"takes {least}, and {words}"),
     ]
     if not shown.can_win:
         rows.append(("WARNING", cannot_win(question, shown.rounds, pairs)))

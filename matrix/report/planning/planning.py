@@ -23,7 +23,8 @@ from matrix.stats import (
 )
 from matrix.stats.estimates.proportions import discordant_needed
 from matrix.stats.planning.gate_chance import MOST_ROUNDS
-from matrix.stats.planning.planning import chance_to_show, gate_of
+from matrix.stats.planning.paired_rounds import PairedRounds
+from matrix.stats.planning.planning import ScoredRounds, gate_of
 from matrix.stats.planning.yes_no_chance import YesNoScores
 from matrix.stats.rounds.rules import MIN_ROUNDS, design_effect
 
@@ -46,11 +47,13 @@ class Pilot:
 
     Attributes:
         run_id: The run.
-        rounds: Complete rounds behind ``sd``.
+        rounds: Complete rounds that have a pair of scores, of the two variants with fewest: those
+            behind ``sd``.
         sd: Standard deviation of the difference of two variants from round to round, over all
             pairs of variants (root mean square), in units of the metric.
         round_nano: What a round cost, in nano-dollars; 0 if that is not known.
         failure_rate: Share of sessions that failed.
+        missing: Share of sessions that have no score.
         simulated: What to say of simulated models in it; empty if there are none.
         yes_no: The two values of its scores, the lower first; ``None`` if there are others.
     """
@@ -60,6 +63,7 @@ class Pilot:
     sd: float
     round_nano: NanoUSD
     failure_rate: float
+    missing: float
     simulated: str
     yes_no: tuple[float, float] | None = None
 
@@ -117,6 +121,11 @@ class PowerQuestion:
     def failure_rate(self) -> float:
         """Share of sessions that are expected to fail: as in the pilot, else none."""
         return 0.0 if self.pilot is None else self.pilot.failure_rate
+
+    @property
+    def missing(self) -> float:
+        """Share of sessions that are expected to have no score: as in the pilot, else none."""
+        return 0.0 if self.pilot is None else self.pilot.missing
 
     def asked_of_scores(self, gate_chance: float) -> float | None:
         """Chance to ask of the scores, as the gate has to be passed, too; ``None`` if too high."""
@@ -286,18 +295,18 @@ def shown_by(question: PowerQuestion, rounds: int) -> Shown:
 
 
 def _smallest_effect(question: PowerQuestion, rounds: int, goal: PowerGoal) -> float | None:
-    if (values := _values(question)) is None:
-        return smallest_effect(rounds, question.sd, goal)
-    # with fewer rounds than the failure gate takes, it is said of the scores alone
-    values = replace(values, opens=min(values.opens, rounds))
-    return values.smallest_effect(rounds, question.sd, goal)
+    scores = _scores(question)
+    if isinstance(scores, YesNoScores):
+        # with fewer rounds than the failure gate takes, it is said of the scores alone
+        scores = replace(scores, opens=min(scores.opens, rounds))
+    return scores.smallest_effect(rounds, question.sd, goal)
 
 
-def _values(question: PowerQuestion) -> YesNoScores | None:
+def _scores(question: PowerQuestion) -> ScoredRounds:
     if question.apart is None:
-        return None
+        return PairedRounds(question.pairs, question.missing)
     opens = ceil(gate_pairs(question) / question.pairs)
-    return YesNoScores(question.apart, question.pairs, question.failure_rate, opens)
+    return YesNoScores(question.apart, question.pairs, question.missing, opens)
 
 
 def _looks(goal: PowerGoal) -> bool:
@@ -321,6 +330,7 @@ def _rounds(question: PowerQuestion, effect: float | None, sd: float | None = No
         question.sd if sd is None else sd,
         icc=question.failure_icc,
         rate=question.failure_rate,
+        missing=question.missing,
         yes_no=question.apart,
     )
 
@@ -341,9 +351,9 @@ def _need(question: PowerQuestion, effect: float, columns: Sequence[int]) -> Nee
     rounds = _rounds(question, effect)
     cost = None if question.round_nano is None else rounds.total * question.round_nano
     opens = ceil(gate_pairs(question) / question.pairs)  # before, nobody can be named
-    values = _values(question)
+    scores = _scores(question)
     powers = tuple(
-        chance_to_show(n, effect, question.sd, question.goal, values) * _gate_chance(question, n)
+        scores.chance(n, effect, question.sd, question.goal) * _gate_chance(question, n)
         if n >= opens
         else 0.0
         for n in columns

@@ -76,6 +76,11 @@ def _shown(shown: Shown, question: PowerQuestion) -> str:
 
 def no_promise(shown: Shown, question: PowerQuestion) -> str:
     """That no difference is shown with the chance wanted, and why."""
+    if question.asked_of_scores(shown.gate_chance) is not None and question.yes_no is None:
+        return (
+            f"no winner, whatever the scores: {100 * question.missing:.2g} % of sessions have "
+            f"none, as in that run, and it takes {MIN_ROUNDS} {question.unit}s with scores of both"
+        )
     if question.asked_of_scores(shown.gate_chance) is not None:
         low, high = (_value(end) for end in question.yes_no or (0.0, 1.0))
         return (
@@ -110,6 +115,10 @@ def _facts(answer: PowerAnswer) -> list[tuple[str, str]]:
     if answer.needed is not None and (scores := answer.needed.rounds.scores) is not None:
         chance = f"for a chance of {100 * goal.power:.3g} %"
         rows.append(("scores", f"{plural(scores, unit)}, {chance}"))
+    if question.missing:
+        share = f"{100 * question.missing:.2g} %"
+        told = f"{share} of sessions have none, as in that run: counted, as it takes {MIN_ROUNDS} "
+        rows.append(("", f"{told}{unit}s with scores of both, by simulation"))
     rows += _of_values(question)
     rows.append(("failures", gate_words(question, answer.gate_pairs, answer.gate_rounds)))
     pilot = question.pilot
@@ -223,6 +232,7 @@ def answer_as_data(answer: PowerAnswer) -> JSON:
             "sd_low": pilot.sd_range[0],
             "sd_high": pilot.sd_range[1],
             "failure_rate": pilot.failure_rate,
+            "missing": pilot.missing,
             "simulated": bool(pilot.simulated),
         },
         "needed": None if answer.needed is None else _need_as_data(answer.needed),

@@ -10,14 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import ceil, inf, log, sqrt
+from typing import TypeAlias
 
 from matrix.stats.estimates.proportions import newcombe_paired
 from matrix.stats.estimates.samples import refuse
 from matrix.stats.looks.betting import log_gate_capital
 from matrix.stats.planning.gate_chance import MOST_ROUNDS, FailureGate
-from matrix.stats.planning.power import PowerGoal, power_of_rounds, rounds_needed
+from matrix.stats.planning.paired_rounds import PairedRounds
+from matrix.stats.planning.power import PowerGoal, rounds_needed
 from matrix.stats.planning.yes_no_chance import YesNoScores
 from matrix.stats.rounds.rules import MIN_ROUNDS, design_effect
+
+ScoredRounds: TypeAlias = PairedRounds | YesNoScores
+"""The scores of a plan: of many values, or of two."""
 
 MOST_GATE_PAIRS = 10_000_000
 """A failure gate that takes more pairs than this counts as out of reach."""
@@ -29,7 +34,7 @@ class RoundsToWin:
 
     Attributes:
         scores: For the difference in scores; ``None`` where no difference was asked about. Of
-            yes/no scores `MOST_ROUNDS` stands for that many or more.
+            yes/no scores, and where some are missing, `MOST_ROUNDS` stands for that many or more.
         failures: For the failure gate, as long as no session fails.
         fewest: What any verdict takes.
         at_rate: For the chance wanted of all of it where sessions fail at a rate, and of yes/no
@@ -95,12 +100,14 @@ def rounds_to_win(
     *,
     icc: float = 0.0,
     rate: float = 0.0,
+    missing: float | None = None,
     yes_no: float | None = None,
 ) -> RoundsToWin:
     """Rounds that naming a winner takes.
 
     Where sessions fail, the chance wanted is that of both at once: the scores shown, and the gate
-    passed against every rival, which tell nothing of each other.
+    passed against every rival, which tell nothing of each other. Where sessions have no score,
+    rounds may have no pair to compare, and such ones do not count.
 
     Args:
         goal: Error rate, power, variants and engine.
@@ -110,6 +117,7 @@ def rounds_to_win(
         sd: Standard deviation of the difference from round to round.
         icc: How far failures of one round are allowed to go together, from 0 to 1.
         rate: Share of sessions that fail, the same for all variants.
+        missing: Share of sessions that have no score, if that is not ``rate``.
         yes_no: Of scores of two values, how far these are apart: a winner then takes a number of
             differing pairs, too, and chances are simulated. ``None`` for other scores.
     """
@@ -120,17 +128,20 @@ def rounds_to_win(
         failure_margin, goal.alpha, sequential=gate.sequential, per_effective=gate.per_effective
     )
     assert pairs is not None  # without failures every margin is shown sooner or later
-    opens, alone, values = ceil(pairs / pairs_per_round), None, None
+    opens = ceil(pairs / pairs_per_round)
+    unscored = rate if missing is None else missing
+    alone: ScoredRounds = PairedRounds(pairs_per_round, unscored)
+    values = alone
     if yes_no is not None:
-        alone = YesNoScores(yes_no, pairs_per_round, missing=rate)
+        alone = YesNoScores(yes_no, pairs_per_round, unscored)
         values = replace(alone, opens=opens)
     scores = None if effect is None else _rounds_to_show(effect, sd, goal, alone)
     least = RoundsToWin(scores, opens)
-    if not rate and values is None:
+    if not rate and yes_no is None:
         return least
 
     def enough(n: int) -> bool:
-        shown = 1.0 if effect is None else chance_to_show(n, effect, sd, goal, values)
+        shown = 1.0 if effect is None else values.chance(n, effect, sd, goal)
         return shown * gate.chance(n) >= goal.power
 
     if not rate and enough(least.total):
@@ -138,24 +149,12 @@ def rounds_to_win(
     return replace(least, at_rate=_fewest(enough, least.total, MOST_ROUNDS) or MOST_ROUNDS)
 
 
-def chance_to_show(
-    n: int, effect: float, sd: float, goal: PowerGoal, values: YesNoScores | None = None
-) -> float:
-    """Chance that ``n`` rounds show ``effect`` over every rival, of yes/no scores by simulation.
-
-    See `matrix.stats.planning.power.power_of_rounds`, and `YesNoScores.chance` for ``values``.
-    """
-    if values is None:
-        return power_of_rounds(n, effect, sd, goal)
-    return values.chance(n, effect, sd, goal)
-
-
-def _rounds_to_show(effect: float, sd: float, goal: PowerGoal, values: YesNoScores | None) -> int:
-    if values is None:
+def _rounds_to_show(effect: float, sd: float, goal: PowerGoal, scores: ScoredRounds) -> int:
+    if isinstance(scores, PairedRounds) and not scores.missing:
         return rounds_needed(effect, sd, goal)
 
     def enough(n: int) -> bool:
-        return values.chance(n, effect, sd, goal) >= goal.power
+        return scores.chance(n, effect, sd, goal) >= goal.power
 
     return _fewest(enough, MIN_ROUNDS, MOST_ROUNDS) or MOST_ROUNDS
 

@@ -25,12 +25,16 @@ from matrix.stats import (
     Rules,
     failure_gate_pairs,
     newcombe_paired,
+    power_of_rounds,
     rounds_needed,
     rounds_to_win,
     sd_range,
+    smallest_effect,
     verdict_of,
 )
 from matrix.stats.planning.gate_chance import FailureGate
+from matrix.stats.planning.paired_rounds import STEP, PairedRounds
+from matrix.stats.planning.planning import gate_of
 from matrix.stats.planning.yes_no_chance import YesNoScores
 
 
@@ -83,6 +87,62 @@ def test_with_failures_the_winner_is_named_as_often_as_was_planned_for(
         named += verdict_of(table, rules).winner == 0
     most = 1.0 if engine == "open-ended" else 0.87  # its rounds are those of its longest runs
     assert 0.8 - 0.03 - 3 * sqrt(0.16 / runs) <= named / runs <= most + 0.03
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("k", "rate", "effect"),
+    [
+        (2, 0.25, 1.2),
+        (2, 0.1, 1.2),
+        (3, 0.25, 0.8),
+        pytest.param(4, 0.4, 0.8, marks=pytest.mark.slow),
+    ],
+)
+def test_a_plan_counts_the_rounds_that_are_left_with_a_pair_to_compare(
+    table_of: Any, engine: Any, k: int, rate: float, effect: float
+) -> None:
+    """Played by the verdict itself, of one pair in a round: who fails takes the round along."""
+    goal, runs, margin = PowerGoal(n_variants=k, engine=engine), 300, 0.6
+    n = rounds_to_win(goal, margin, 1, effect, 1.0, rate=rate).total
+    promised = PairedRounds(1, rate).chance(n, effect, 1.0, goal)
+    promised *= gate_of(goal, margin, 1, icc=0.0, rate=rate).chance(n)
+    assert promised >= 0.8
+    assert rounds_needed(effect, 1.0, goal) < n
+    rules = Rules(engine=engine, failure_margin=margin, failure_icc=0.0, score_bounds=None)
+    rng, named = np.random.default_rng(3), 0
+    for _ in range(runs):
+        scores = rng.normal(0, sqrt(0.5), (n, 1, k)) + effect * (np.arange(k) == 0)
+        failed = rng.random((n, 1, k)) < rate
+        table = table_of(scores, np.where(failed, "failed", "completed"))
+        named += verdict_of(table, rules).winner == 0
+    error = 3 * sqrt(0.16 / runs)
+    assert named / runs >= promised - 0.03 - error
+    if engine == "fixed":
+        assert named / runs <= promised + 0.03 + error
+
+
+@given(st.integers(10, 200), st.integers(1, 6), st.floats(0.01, 0.6), st.sampled_from(ENGINES))
+def test_scores_that_are_missing_only_ever_take_chance_away(
+    n: int, pairs: int, missing: float, engine: Any
+) -> None:
+    goal, some = PowerGoal(n_variants=3, engine=engine), PairedRounds(pairs, missing)
+    assert some.chance(n, 0.7, 1.0, goal) <= power_of_rounds(n, 0.7, 1.0, goal) + 1e-9
+    least, whole = (
+        some.smallest_effect(n, 1.0, goal),
+        PairedRounds(pairs).smallest_effect(n, 1.0, goal),
+    )
+    assert whole == smallest_effect(n, 1.0, goal)
+    if least is not None:
+        assert whole is not None
+        assert least >= whole / STEP
+        assert some.chance(n, least, 1.0, goal) >= goal.power
+
+
+def test_ten_rounds_of_which_one_is_lost_are_nine() -> None:
+    found = PairedRounds(1, 0.25).chance(10, 1e3, 1.0, PowerGoal())
+    assert found == pytest.approx((0.75**2) ** 10, abs=0.004)
+    assert PairedRounds(1, 0.25).smallest_effect(10, 1.0, PowerGoal()) is None
 
 
 @pytest.mark.long
