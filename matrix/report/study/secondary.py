@@ -94,12 +94,16 @@ class _Test:
 
 
 def secondary_of(judged: MatchupVerdict, lead: Lead) -> Secondary:
-    """Test every other metric on the leading pair, and correct for their number."""
+    """Test every other metric on the leading pair, and correct for their number.
+
+    A kind's main score is `score` under a name of its own: that is no other metric.
+    """
     names, rules = judged.matchup.variants, judged.verdict.rules
+    compared = judged.matchup.values(judged.metric)
     tests = [
         _test(judged, lead, metric)
         for metric in judged.matchup.measured()
-        if metric != judged.metric
+        if not np.array_equal(judged.matchup.values(metric), compared, equal_nan=True)
     ]
     done = [test for test in tests if not test.untested]
     sequential = judged.matchup.spec.engine != "fixed"
