@@ -61,6 +61,7 @@ def assert_goes_on(project: Project, done: Done, whole: Path) -> None:
     assert_books(run_dir)
 
 
+@pytest.mark.long
 def test_a_head_that_dies_in_mid_run_with_a_worker_on_it(
     tmp_path: Path, cluster: Machines, whole: Path
 ) -> None:
@@ -79,6 +80,7 @@ def test_a_head_that_dies_in_mid_run_with_a_worker_on_it(
 
 
 @pytest.mark.parametrize("who", ["driver", "governor"])
+@pytest.mark.long
 def test_a_head_that_dies_while_the_run_is_set_up(
     tmp_path: Path, cluster: Machines, whole: Path, who: str
 ) -> None:

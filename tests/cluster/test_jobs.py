@@ -16,6 +16,7 @@ from tests.waiting import LONGEST_WAIT_S
 
 
 @pytest.mark.ray
+@pytest.mark.long
 def test_a_submitted_job_joins_its_cluster_and_says_where_its_results_are(tmp_path: Path) -> None:
     project = Project(tmp_path)
     project.write(counter_spec())

@@ -30,7 +30,16 @@ def project_in(folder: Path, environment: dict[str, str]) -> Project:
     return project
 
 
-@pytest.mark.parametrize("said", ["flag", "MATRIX_RAY_ADDRESS", "RAY_ADDRESS", "auto"])
+@pytest.mark.parametrize(
+    "said",
+    [
+        *("flag", "auto"),
+        *(
+            pytest.param(one, marks=pytest.mark.long)
+            for one in ("MATRIX_RAY_ADDRESS", "RAY_ADDRESS")
+        ),
+    ],
+)
 def test_a_cluster_with_a_token_is_joined_by_any_spelling(
     tmp_path: Path, guarded: Machines, said: str
 ) -> None:

@@ -41,6 +41,7 @@ def spec_with_key(url: str, **changes: Any) -> Any:
 
 
 @pytest.mark.ray
+@pytest.mark.long
 async def test_a_key_of_the_drivers_machine_is_enough_and_goes_nowhere(
     tmp_path: Path, cluster: Machines
 ) -> None:
@@ -67,6 +68,7 @@ async def test_a_key_of_the_drivers_machine_is_enough_and_goes_nowhere(
 
 
 @pytest.mark.ray
+@pytest.mark.long
 def test_a_worker_that_cannot_see_the_runs_folder_has_its_lines_in_the_log_all_the_same(
     tmp_path: Path, cluster: Machines
 ) -> None:

@@ -141,6 +141,7 @@ def test_a_node_that_vanishes_costs_seconds_and_no_session(
     assert lost["node"]
 
 
+@pytest.mark.long
 def test_a_node_that_comes_gets_workers_and_one_that_is_drained_loses_them_without_a_death(
     tmp_path: Path, cluster: Machines
 ) -> None:
@@ -216,6 +217,7 @@ def test_a_head_that_dies_ends_the_run_soon_with_the_line_that_goes_on(
 # --- others on the same cluster -------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_busy_cluster_is_waited_for(tmp_path: Path, cluster: Machines) -> None:
     cluster.head(1)
     cluster.add(1)

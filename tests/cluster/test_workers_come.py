@@ -32,6 +32,7 @@ def raylet_of(node: Machine) -> int:
     return pid
 
 
+@pytest.mark.long
 def test_a_node_that_dies_before_its_worker_is_up_costs_no_run(
     tmp_path: Path, held: tuple[Machine, Project]
 ) -> None:

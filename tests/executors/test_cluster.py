@@ -58,6 +58,7 @@ def lose_a_node(project: Project, turns: int, *killed: str) -> dict[str, Any]:
 
 
 @pytest.mark.ray
+@pytest.mark.long
 def test_a_node_that_disappears_takes_no_session_with_it(
     tmp_path: Path, reference: References, chaos: Chaos
 ) -> None:

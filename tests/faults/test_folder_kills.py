@@ -159,6 +159,7 @@ def test_a_replay_that_is_killed_goes_on_from_the_folder_that_it_brought_along(
 
 
 @pytest.mark.ray
+@pytest.mark.long
 def test_on_ray_with_its_workers_where_the_journal_is_the_same_folders_come_out(
     tmp_path: Path, whole: Path
 ) -> None:

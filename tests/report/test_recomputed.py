@@ -231,7 +231,10 @@ def test_every_figure_of_a_comparison_follows_from_the_tables(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(24, 264, 24))
+@pytest.mark.parametrize(
+    "first",
+    [24, 48, *(pytest.param(first, marks=pytest.mark.long) for first in range(72, 264, 24))],
+)
 def test_every_figure_of_many_comparisons_follows_from_the_tables(
     tmp_path: Path, first: int
 ) -> None:

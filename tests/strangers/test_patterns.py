@@ -132,6 +132,7 @@ def test_no_pattern_takes_more_than_its_text_is_long() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_nor_behind_what_it_begins_with() -> None:
     assert_linear([(head, part) for head in HEADS for part in REPEATED])
 
