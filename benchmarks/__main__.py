@@ -34,6 +34,7 @@ from benchmarks import (
     overhead,
     startup,
     throughput,
+    waiting,
 )
 from benchmarks.figures import Benchmark, Section, document, machine, rendered
 from benchmarks.measuring import CommandFailed
@@ -42,6 +43,7 @@ from benchmarks.sizes import Sizes
 
 SECTIONS: Final = {
     "engine": Benchmark("Model calls per second through everything", engine.measure),
+    "waiting": Benchmark("What a user waits for", waiting.measure),
     "startup": Benchmark("The main job: start, length, memory", startup.measure),
     "journal": Benchmark("Journal and tables", journal.measure),
     "overhead": Benchmark("The journal's share of a call", overhead.measure),
@@ -62,6 +64,7 @@ _OPTIONS: Final = {
     "counter_turns": "engine: turns of each of them",
     "open_sessions": "engine, overhead: sessions open at the same time",
     "main_job": "startup: sessions of the main job",
+    "looked_at": "waiting: sessions of the run that commands look at",
     "few": "startup: sessions of the smaller run for memory growth",
     "many": "startup: sessions of the larger one",
     "growth_open": "startup: sessions open at the same time in both",
@@ -86,6 +89,7 @@ _QUICK: Final = {
     "counter_turns": 5,
     "open_sessions": 20,
     "main_job": 20,
+    "looked_at": 20,
     "few": 20,
     "many": 40,
     "growth_open": 20,
@@ -139,7 +143,7 @@ def _measured(name: str, options: argparse.Namespace) -> Section | None:
         prefix=f".bench-{name}-", dir=options.folder, ignore_cleanup_errors=True
     ) as folder:
         changes = (_QUICK if options.quick else {}) | chosen
-        sizes = Sizes(Path(folder).resolve(), **changes)
+        sizes = Sizes(Path(folder).resolve(), **changes, beside=options.beside)
         try:
             SECTIONS[name].measure(sizes, section)
         except (CommandFailed, WrongRun) as error:
@@ -172,6 +176,12 @@ def _parser() -> argparse.ArgumentParser:
         flag = f"--{name.replace('_', '-')}"
         text = f"{text} ({defaults[name]})"
         parser.add_argument(flag, type=_positive, metavar="N", help=text)
+    parser.add_argument(
+        "--beside",
+        type=Path,
+        metavar="DIR",
+        help="waiting: another built checkout",
+    )
     parser.add_argument("--quick", action="store_true", help="tiny sizes, to check the code")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
     parser.add_argument(

@@ -17,6 +17,7 @@ class Sizes:
         counter_turns: Their turns, a call each.
         open_sessions: Sessions being played at the same time.
         main_job: Sessions of the whole job that is timed from command to verdict.
+        looked_at: Sessions of the run that commands look at.
         few: Sessions of the smaller run that memory growth is taken from.
         many: Sessions of the larger one.
         growth_open: Sessions open at the same time in both.
@@ -33,6 +34,7 @@ class Sizes:
         served_calls: Calls of a run against a server without history; fewer with more.
         crowd: Sessions of the large run against a server.
         crowd_turns: Their turns, a call each.
+        beside: Another checkout, built, whose program does the same in turn.
     """
 
     folder: Path
@@ -41,6 +43,7 @@ class Sizes:
     counter_turns: int = 20
     open_sessions: int = 200
     main_job: int = 500
+    looked_at: int = 500
     few: int = 200
     many: int = 1000
     growth_open: int = 100
@@ -57,3 +60,4 @@ class Sizes:
     served_calls: int = 8_000
     crowd: int = 500
     crowd_turns: int = 20
+    beside: Path | None = None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from datetime import datetime
+
 from benchmarks.figures import Section, mebibytes
 from benchmarks.runs import Job, Played, play
 from benchmarks.sizes import Sizes
@@ -9,6 +12,7 @@ from matrix.model.entries import Opened, Settled
 from matrix.store.journal.codec import OPENED, SETTLED
 from matrix.store.journal.journal import JOURNAL_NAME, JournalReader
 from matrix.store.run.made_here import PLAN_NAME
+from matrix.telemetry.log import LOG_NAME
 
 
 def measure(sizes: Sizes, section: Section) -> None:
@@ -85,3 +89,24 @@ def first_playing_s(job: Played) -> float:
     finally:
         reader.close()
     raise ValueError(f"no call in {job.run_dir}")
+
+
+def stages(job: Played) -> dict[str, float]:
+    """What happened by which second after the command, on a Ray of the run's own, in order."""
+    began: dict[str, list[float]] = {}
+    up: dict[str, list[float]] = {}
+    for line in (job.run_dir / LOG_NAME).read_text().splitlines():
+        told = json.loads(line)
+        if told["event"] == "process.started":
+            role = told["process"].partition("-")[0]
+            at = datetime.fromisoformat(told["time"]).timestamp() - job.watched.started_at
+            up.setdefault(role, []).append(at)
+            began.setdefault(role, []).append(at - told["age_s"])
+    return {
+        "plan on disk": (job.run_dir / PLAN_NAME).stat().st_mtime - job.watched.started_at,
+        "driver ready to start Ray": min(up["driver"]),
+        "Ray up: governor's process begins": min(began["governor"]),
+        "governor has loaded, works": min(up["governor"]),
+        "last worker has loaded, works": max(up["worker"]),
+        "first answer of a session": first_playing_s(job),
+    }

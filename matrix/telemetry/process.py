@@ -64,7 +64,7 @@ def open_telemetry(
         log = EventLog(run_dir / LOG_NAME, process, redactor, level=level)
     except OSError:
         log = NO_LOG if forward is None else EventLog(forward, process, redactor, level=level)
-    log.info("process.started", pid=os.getpid())
+    log.info("process.started", pid=os.getpid(), age_s=_age_s())
     requested = trace_settings(variables)
     if not (requested.traces and trace_id):
         return Telemetry(log, None, requested.problem)
@@ -74,3 +74,13 @@ def open_telemetry(
         log.warning("traces.lost", reason=why)
 
     return Telemetry(log, OtelSpans(trace_id, process, redactor, lost))
+
+
+def _age_s() -> float | None:
+    """Seconds since this process began, most of which it spent on loading; ``None`` if unknown."""
+    try:
+        began = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
+        up = float(Path("/proc/uptime").read_text().split()[0])
+    except (OSError, ValueError, IndexError):  # another system than Linux
+        return None
+    return round(up - began / os.sysconf("SC_CLK_TCK"), 2)

@@ -136,7 +136,7 @@ def _ignore(*_: Any, **__: Any) -> None:
 def _start_local() -> None:
     import ray
 
-    with _in_groups_of_their_own():
+    with _in_groups_of_their_own(), _without_onlookers():
         ray.init(
             address="local",
             include_dashboard=False,
@@ -167,6 +167,35 @@ def _in_groups_of_their_own() -> Iterator[None]:
         yield
     finally:
         services.ConsolePopen = usual
+
+
+@contextmanager
+def _without_onlookers() -> Iterator[None]:
+    """A run's own Ray has no dashboard's server, no autoscaler and nobody who forwards its logs.
+
+    Each is a Python of its own, which takes a second of processor time to load just when the run's
+    own processes do; and the first is waited for. Ray has no setting for them; one that calls them
+    by other names starts them.
+    """
+    from ray._private.node import Node
+
+    nothing: dict[str, Any] = {
+        "start_monitor": lambda _: None,
+        "start_log_monitor": lambda _: None,
+        "start_api_server": _no_api_server,
+    }
+    usual = {name: vars(Node)[name] for name in nothing if name in vars(Node)}
+    for name in usual:
+        setattr(Node, name, nothing[name])
+    try:
+        yield
+    finally:
+        for name, method in usual.items():
+            setattr(Node, name, method)
+
+
+def _no_api_server(node: Any, **_: Any) -> None:
+    node._webui_url = ""  # what it is where that server could not be started
 
 
 def check_ray() -> str:
