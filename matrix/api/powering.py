@@ -171,7 +171,7 @@ def _of_run(matchup: Matchup, metric: str, seen: Pilot) -> PowerQuestion:
         goal=goal,
         sd=seen.sd,
         rounds=matchup.n_units,
-        pairs=len(matchup.strata),
+        pairs=matchup.pairs_per_unit,
         failure_margin=compare.failure_margin / 100.0,
         failure_icc=compare.failure_icc,
         round_nano=seen.round_nano or None,

@@ -40,7 +40,7 @@ def register(app: typer.Typer) -> None:
 def import_results(
     files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Results, of one form.")],
     unit: Annotated[
-        str | None, _column("--unit", "What rows are paired on; none for nothing.")
+        str | None, _column("--unit", "What rows are paired on; none: nothing.")
     ] = None,
     variant: Annotated[
         list[str] | None, _column("--variant", "What was compared; or several.")
@@ -49,13 +49,21 @@ def import_results(
         str | None, _column("--score", "What decides: a number, or right or wrong.")
     ] = None,
     cost: Annotated[str | None, _column("--cost", "What a row cost, in US dollars.")] = None,
-    scenario: Annotated[str | None, _column("--scenario", "Scenarios, which weigh alike.")] = None,
+    scenario: Annotated[
+        str | None, _column("--scenario", "Scenarios, which weigh alike; none: no such.")
+    ] = None,
     repeat: Annotated[
         str | None, _column("--repeat", "What tells repeats of a unit apart.")
+    ] = None,
+    status: Annotated[
+        str | None, _column("--status", "How results ended, in words: error, timeout ...")
     ] = None,
     lower_is_better: Annotated[
         bool, typer.Option("--lower-is-better", help="A lower score is the better one.")
     ] = False,
+    lower: Annotated[
+        list[str] | None, _column("--lower", "A metric of which less is better; or several.")
+    ] = None,
     run_id: NewRunOption = None,
     results: ResultsOption = "results",
     json: JsonOption = False,
@@ -67,7 +75,9 @@ def import_results(
     from matrix.report.run.summary_data import summary_as_data
     from matrix.store.foreign.results import Wishes
 
-    wishes = Wishes(unit, tuple(variant or ()), score, cost, scenario, repeat)
+    wishes = Wishes(
+        unit, tuple(variant or ()), score, cost, scenario, repeat, status, tuple(lower or ())
+    )
     gc.disable()  # rows by the million and no circle among them: looking takes a sixth of the time
     try:
         found = import_as(

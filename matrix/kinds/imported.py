@@ -46,6 +46,9 @@ class ImportedOptions(BaseModel):
     better: Literal["higher", "lower"] = Field(
         default="higher", description="Which scores are better."
     )
+    lower: tuple[str, ...] = Field(
+        default=(), description="Metrics of which less is better, by their names or as was said."
+    )
     score_range: tuple[float, float] | None = Field(
         default=None, description="Least and greatest possible score, where that is known."
     )
@@ -72,11 +75,7 @@ class ImportedKind:
     state_model = ImportedState
 
     def __init__(self, options: ImportedOptions | None = None) -> None:
-        better = "higher" if options is None else options.better
-        exported = None if options is None else options.exported
-        self.lower_is_better = frozenset(
-            exported.lower if exported else {"score"} if better == "lower" else ()
-        )
+        self.lower_is_better = frozenset[str]() if options is None else _lower(options)
         self.score_range = options.score_range if options is not None else None
 
     def scoring(self, options: Mapping[str, JSON]) -> ImportedKind:
@@ -125,6 +124,14 @@ class ImportedKind:
 
     async def finish(self, ctx: Context, state: BaseModel) -> None:
         refuse()
+
+
+def _lower(options: ImportedOptions) -> frozenset[str]:
+    """Scores of which less is better."""
+    if options.exported is not None:
+        return frozenset(options.exported.lower)
+    score = ("score",) if options.better == "lower" else ()
+    return frozenset((*score, *options.lower))
 
 
 def refuse() -> NoReturn:

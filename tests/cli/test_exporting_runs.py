@@ -59,10 +59,11 @@ def figures(study: Study) -> Any:
     return numbers(data)
 
 
-def test_a_csv_comes_back_to_the_same_comparison(there: Path, matrix: Matrix) -> None:
+@pytest.mark.parametrize("form", ["csv", "inspect"])
+def test_results_come_back_to_the_same_comparison(there: Path, matrix: Matrix, form: Any) -> None:
     run = python_api.open_run("talk", results=there / "results")
-    (path,) = python_api.export_results(run, "csv", there / "talk.csv")
-    back = python_api.import_results(path, results=there / "results", run_id="back")
+    paths = python_api.export_results(run, form, there / "out")
+    back = python_api.import_results(list(paths), results=there / "results", run_id="back")
     asked = [("mood", None), ("most", None), ("mood", "resolved"), ("mood", "unit")]
     for factor, metric in [*asked, ("mood", "failed"), ("most", "cost_usd"), ("mood", "turns")]:
         one, two = (each.compare(factor, metric) for each in (run, back))

@@ -22,7 +22,7 @@ from matrix.api.runs.run_descriptions import git_commit
 from matrix.engine.prepare.keys import ENV_NAME, known_secrets
 from matrix.kinds.imported import IMPORTED, KIND, ImportedOptions
 from matrix.model.documents.mistakes import Mistakes
-from matrix.model.errors import BadInput, Mistake
+from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.files import read_plain
 from matrix.model.lines import in_line
 from matrix.model.records import OUTCOMES
@@ -42,6 +42,7 @@ from matrix.store.foreign.results import (
     NONE,
     ForeignResults,
     Wishes,
+    less_is_better,
     outcome_of,
 )
 from matrix.store.run.driven import setting_up
@@ -92,7 +93,9 @@ def import_results(
     cost: str | None = None,
     scenario: str | None = None,
     repeat: str | None = None,
+    status: str | None = None,
     lower_is_better: bool = False,
+    lower: str | Sequence[str] = (),
     results: str | Path = RESULTS,
     run_id: str | None = None,
     clock: Callable[[], float] = time.time,
@@ -113,7 +116,11 @@ def import_results(
         cost: Column of what a row cost, in US dollars. It counts to no cap.
         scenario: Column of scenarios, which weigh alike; ``none`` for none.
         repeat: Column that tells repeats of one unit and variant apart.
+        status: Column of how results ended, in words: ``error``, ``timeout``, ``failed`` and so on
+            are failures, and have no score.
         lower_is_better: Whether a lower score is the better one.
+        lower: Other metrics of which less is better, beside those whose names say it, such as
+            ``latency`` and ``error_rate``.
         results: Folder of runs.
         run_id: Name of the run; made up if left out.
         clock: Unix time in seconds.
@@ -124,7 +131,8 @@ def import_results(
         StoreError: The folder cannot be written.
     """
     chosen = (variant,) if isinstance(variant, str) else tuple(variant)
-    wishes = Wishes(unit, chosen, score, cost, scenario, repeat)
+    less = (lower,) if isinstance(lower, str) else tuple(lower)
+    wishes = Wishes(unit, chosen, score, cost, scenario, repeat, status, less)
     paths = [path] if isinstance(path, str | Path) else list(path)
     return import_as(
         [Path(one) for one in paths],
@@ -160,15 +168,13 @@ def import_as(
     if mistakes.found or read is None:
         raise BadInput(mistakes.found)
     source = str(paths[0])
-    if lower and read.exported is not None:
-        told = "is not for results that a run was exported to: they say which scores are better low"
-        raise BadInput([Mistake("--lower-is-better", None, "", told)])
+    _check_lower(read, wishes, lower=lower)
     require_scores(read, source)
     if len(read.rows) >= _MANY:
         listener(f"{len(read.rows):,} rows are read; a run is made of them")
     arranged = arrange(read, source, must_pair=wishes.unit not in (None, NONE))
     now = datetime.fromtimestamp(clock(), UTC)
-    spec = _spec(paths, read, arranged, clean, lower=lower)
+    spec = _spec(paths, read, arranged, clean, _lower_metrics(read, wishes), lower=lower)
     identity = run_id or new_run_id(spec.name, now, SystemRandom())
     file = _run_file(spec, identity, now, read, arranged)
     sources = [_source_of(path, clean) for path in paths]
@@ -179,7 +185,38 @@ def import_as(
 
     with setting_up(Path(results)):
         run_dir = create_run(Path(results), file, set_up)
-    return Imported(Run(run_dir), _taken(read, arranged), tuple(_notes(read, arranged, wishes)))
+    taken = _taken(read, arranged, _lower_metrics(read, wishes))
+    return Imported(Run(run_dir), taken, tuple(_notes(read, arranged, wishes)))
+
+
+def _check_lower(read: ForeignResults, wishes: Wishes, *, lower: bool) -> None:
+    """See that what is said of directions can be said.
+
+    Raises:
+        BadInput: Every mistake in it.
+    """
+    mistakes = []
+    said = {"--lower-is-better": lower, "--lower": bool(wishes.lower)}
+    if read.exported is not None:
+        told = "is not for results that a run was exported to: they say which scores are better low"
+        mistakes = [Mistake(flag, None, "", told) for flag, there in said.items() if there]
+    else:
+        known = sorted({name for row in read.rows for name in row.metrics})
+        for name in wishes.lower:
+            if name not in known:
+                listed = ", ".join(known[:30]) or "none"
+                told = f"found {name!r}; metrics are {listed}{did_you_mean(name, known)}"
+                mistakes.append(Mistake("--lower", None, "", told))
+    if mistakes:
+        raise BadInput(mistakes)
+
+
+def _lower_metrics(read: ForeignResults, wishes: Wishes) -> list[str]:
+    """Metrics of which less is better, as was said or by what they are called."""
+    if read.exported is not None:
+        return []
+    names = {name for row in read.rows for name in row.metrics}
+    return sorted(name for name in names if name in wishes.lower or less_is_better(name))
 
 
 def _source_of(path: Path, clean: Cleaning) -> dict[str, str | int]:
@@ -201,6 +238,7 @@ def _spec(
     read: ForeignResults,
     arranged: Arranged,
     clean: Cleaning,
+    lower_metrics: Sequence[str],
     *,
     lower: bool,
 ) -> RunSpec:
@@ -213,6 +251,7 @@ def _spec(
         repeats=arranged.repeats,
         taken=dict(read.taken),
         better="lower" if lower else "higher",
+        lower=tuple(lower_metrics),
         score_range=_score_range(read),
         tells_failures=read.tells_failures,
         exported=read.exported,
@@ -301,15 +340,21 @@ def _stand_ins(read: ForeignResults) -> dict[str, tuple[str, ...]] | None:
     return None if read.simulated else {}
 
 
-def _taken(read: ForeignResults, arranged: Arranged) -> tuple[tuple[str, str], ...]:
+def _taken(
+    read: ForeignResults, arranged: Arranged, lower_metrics: Sequence[str]
+) -> tuple[tuple[str, str], ...]:
     """What was taken for what, with how much of it there is."""
     counts = {
         "variant": " x ".join(f"{len(levels):,}" for levels in arranged.levels.values()),
-        "scenario": f"{len(arranged.scenarios):,}" * (arranged.scenarios != (WHOLE,)),
+        "scenario": f"{len(arranged.scenarios):,}, which weigh alike"
+        * (arranged.scenarios != (WHOLE,)),
         "repeat": f"{arranged.repeats:,} at most",
-        "unit": f"{len({(one.scenario, one.row.unit) for one in arranged.placed}):,}",
+        "unit": f"{len({one.row.unit for one in arranged.placed}):,}",
     }
     known = [(label, text) for label, text in read.taken if label != "unit" or arranged.paired]
+    if lower_metrics:
+        place = [label for label, _ in known].index("metrics") + 1
+        known.insert(place, ("", f"less is better: {', '.join(lower_metrics[:30])}"))
     return tuple(
         (label, f"{text} ({counts[label]})" if counts.get(label) else text) for label, text in known
     )

@@ -109,8 +109,17 @@ def _at_cap(judged: MatchupVerdict) -> Iterator[str]:
 def _unscored(judged: MatchupVerdict) -> Iterator[str]:
     """Sessions without a score by variant, and whether they could change who wins."""
     verdict, names = judged.verdict, judged.matchup.variants
-    counts = {names[one.index]: one.unscored for one in verdict.variants if one.unscored}
-    if not judged.matchup.is_due(judged.metric) or not counts or verdict.kind != "winner":
+    if not judged.matchup.is_due(judged.metric) or verdict.kind != "winner":
+        return
+    unknown = [names[one.index] for one in verdict.variants if one.mean is None]
+    if unknown:
+        yield f"Nothing is known of {names_listed(unknown)}: this is about the other variants."
+    counts = {
+        names[one.index]: one.unscored
+        for one in verdict.variants
+        if one.unscored and one.mean is not None
+    }
+    if not counts:
         return
     total = sum(counts.values())
     each = ", ".join(f"{name} {count:,}" for name, count in counts.items())

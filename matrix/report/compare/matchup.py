@@ -304,6 +304,15 @@ class Matchup:
         several = self.paired and "repeat" in self.within
         return self._averaged(table, self.absent) if several else table
 
+    @property
+    def pairs_per_unit(self) -> int:
+        """Pairs of sessions in a unit: strata, of results from elsewhere those that it is in."""
+        if self.absent is None:
+            return len(self.strata)
+        _, lacking = np.unique(self.absent[:, :2], axis=0, return_counts=True)
+        never = int((lacking == len(self.variants)).sum())
+        return max(1, round(len(self.strata) - never / max(1, self.n_units)))
+
     def _averaged(self, table: RoundTable, places: npt.NDArray[np.int64]) -> RoundTable:
         """The same with repeats and moments that are not there at the mean of others of their unit.
 

@@ -12,9 +12,12 @@ from typing import Any, Final
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.lines import in_line
 from matrix.model.seeds import content_hash
+from matrix.report.compare.pairing import pairing_of
 from matrix.report.export.inspect_samples import JSONObject, SampleOf
 from matrix.report.export.recorded import recorded
+from matrix.report.export.results_table import Results, results_of
 from matrix.report.text import noted
+from matrix.store.foreign.inspect_logs import RUN_FACTS
 from matrix.store.reading.reader import RunTables
 from matrix.store.run.run_folder import RunFile
 from matrix.store.tables.tables import factor_columns
@@ -47,10 +50,18 @@ def inspect_logs(tables: RunTables) -> dict[str, Callable[[], bytes]]:
             variants.setdefault(levels, []).append(row)
     if told := _refused(list(map(len, variants.values()))):
         raise BadInput([Mistake(run.run_id, None, "", told)])
+    results = _results(tables)
     return {
-        _file_name(run, levels): _maker(tables, dict(zip(columns, levels, strict=True)), rows)
+        _file_name(run, levels): _maker(
+            tables, dict(zip(columns, levels, strict=True)), rows, results
+        )
         for levels, rows in variants.items()
     }
+
+
+def _results(tables: RunTables) -> Results | None:
+    """What a log says for whoever imports it again; ``None`` of results that nothing pairs."""
+    return results_of(tables) if pairing_of(tables.run).paired else None
 
 
 def _refused(sizes: Sequence[int]) -> str:
@@ -73,20 +84,23 @@ def _file_name(run: RunFile, levels: Sequence[str]) -> str:
 
 
 def _maker(
-    tables: RunTables, levels: dict[str, str], rows: Sequence[dict[str, Any]]
+    tables: RunTables,
+    levels: dict[str, str],
+    rows: Sequence[dict[str, Any]],
+    results: Results | None,
 ) -> Callable[[], bytes]:
-    return lambda: _Log(tables, levels).packed(rows)
+    return lambda: _Log(tables, levels, results).packed(rows)
 
 
 class _Log:
     """One log while it is written."""
 
-    def __init__(self, tables: RunTables, levels: dict[str, str]) -> None:
+    def __init__(self, tables: RunTables, levels: dict[str, str], results: Results | None) -> None:
         run = tables.run
-        self._tables, self._run, self._levels = tables, run, levels
+        self._tables, self._run, self._levels, self._results = tables, run, levels, results
         facts = {"run": run.run_id, **({"simulated": run.simulation} if run.simulation else {})}
         columns = factor_columns(run.plan.factors)
-        self._samples = SampleOf(run.created_at, run.plan.metric, columns, facts)
+        self._samples = SampleOf(run.created_at, run.plan.metric, columns, facts, results)
         self._left = _MOST_BYTES
         self._sums: dict[str, list[float]] = {}
 
@@ -148,6 +162,7 @@ class _Log:
                 "metadata": {
                     "variant": in_line(f"{told}{noted(run.simulation)}"),
                     "matrix": run.versions.matrix,
+                    **self._facts(),
                 },
             },
             "plan": {"name": "plan", "steps": [], "config": {}},
@@ -158,6 +173,12 @@ class _Log:
             },
             "stats": {"started_at": created, "completed_at": created, "model_usage": {}},
         }
+
+    def _facts(self) -> JSONObject:
+        """What the run was, as its results in a table say it."""
+        if self._results is None:
+            return {}
+        return {RUN_FACTS: self._results.facts.model_dump_json(exclude_defaults=True)}
 
 
 def _entry(sample: JSONObject) -> str:

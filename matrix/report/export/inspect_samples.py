@@ -14,6 +14,8 @@ from typing import Any, Final
 from matrix.model.lines import harmless
 from matrix.model.metrics import judged_outcome
 from matrix.report.export.recorded import RecordedSession
+from matrix.report.export.results_table import Results
+from matrix.store.foreign.inspect_logs import RESULT, ROW
 
 JSONObject = dict[str, Any]
 
@@ -34,13 +36,21 @@ class SampleOf:
         metric: The score that decides, which is the first of a sample's.
         levels: Column -> what it says of a session in the sample's metadata.
         facts: What is said of each session of the run.
+        results: The run's results as a table; ``None`` of a run that has none.
     """
 
     def __init__(
-        self, created: datetime, metric: str, levels: Mapping[str, str], facts: Mapping[str, Any]
+        self,
+        created: datetime,
+        metric: str,
+        levels: Mapping[str, str],
+        facts: Mapping[str, Any],
+        results: Results | None = None,
     ) -> None:
         self._created, self._metric = created, metric
-        self._levels, self._facts = levels, facts
+        self._levels, self._facts, self._results = levels, facts, results
+        rows = () if results is None else results.rows
+        self._places = {session: place for place, session in enumerate(rows)}
 
     def sample(self, session: RecordedSession) -> JSONObject:
         """One sample, whole."""
@@ -109,11 +119,20 @@ class SampleOf:
                 **({"end_reason": harmless(ended)[:_LONGEST_REASON]} if ended else {}),
                 "cost_usd": float(row["cost_usd"]),
                 **self._facts,
+                **self._result(str(row["session_id"])),
             },
             "total_time": float(row["duration_s"]),
             "working_time": float(row["duration_s"]),
             "uuid": str(row["session_id"]),
         }
+
+    def _result(self, session_id: str) -> JSONObject:
+        """Its row of the run's results, by which an import has it as it was."""
+        if self._results is None or session_id not in self._results.rows:
+            return {}
+        cells = self._results.rows[session_id]
+        found = dict(zip(self._results.headers, cells, strict=True))
+        return {RESULT: found, ROW: self._places[session_id]}
 
     def _events(self, session: RecordedSession, said: list[JSONObject]) -> Iterator[JSONObject]:
         start, before = session.row["started_at"] or self._created, 0.0

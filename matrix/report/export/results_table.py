@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -32,10 +32,41 @@ _LONGEST: Final = 300
 _MOST_SCORES: Final = 500
 
 
+class Results(NamedTuple):
+    """A run's results as a table of texts, a row a session, and what the run was.
+
+    Attributes:
+        headers: Names of the columns.
+        rows: Session -> its cells, in the order of the tables.
+        facts: What is said of the run.
+    """
+
+    headers: tuple[str, ...]
+    rows: dict[str, tuple[str, ...]]
+    facts: ExportedFacts
+
+
 def results_as_csv(tables: RunTables) -> str:
     """All sessions of a run that have ended: round, scenario, levels, outcome, scores, costs.
 
     Rounds whose sessions did not all end are in it, too, and say so by their outcomes.
+
+    Raises:
+        BadInput: Its results were imported without rounds, or none has ended.
+        StoreError: A table cannot be read.
+    """
+    results = results_of(tables)
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow([*results.headers, FACTS])
+    facts = results.facts.model_dump_json(exclude_defaults=True)
+    for number, cells in enumerate(results.rows.values()):
+        lines.writerow([*cells, facts if number == 0 else ""])
+    return text.getvalue()
+
+
+def results_of(tables: RunTables) -> Results:
+    """The same as a table.
 
     Raises:
         BadInput: Its results were imported without rounds, or none has ended.
@@ -54,13 +85,10 @@ def results_as_csv(tables: RunTables) -> str:
     if not sessions:
         raise BadInput([Mistake(run.run_id, None, "", "none of its sessions has ended yet")])
     scores = _scores(tables, [str(row["session_id"]) for row in sessions])
-    text = io.StringIO()
-    lines = csv.writer(text, lineterminator="\n")
     levels = [f"{VARIANT}{no_formula(in_line(name))}" for name in factors]
     heads = [score_header(name) for name in scores]
-    lines.writerow(["unit", "scenario", *levels, *repeat, *_OF_SESSION, *heads, *_LAST, FACTS])
-    facts = _facts(run).model_dump_json(exclude_defaults=True)
     values = [np.asarray(column) for column in scores.values()]
+    rows = dict[str, tuple[str, ...]]()
     for number, row in enumerate(sessions):
         unit, moment = pairing.place_of(int(row[pairing.column]))
         cells = [unit, row["scenario"]]
@@ -69,8 +97,9 @@ def results_as_csv(tables: RunTables) -> str:
         cells += [row[column] for column in _OF_SESSION]
         cells += [float(column[number]) for column in values]
         cells += [row[column] for column in _LAST]
-        lines.writerow([*map(_cell, cells), facts if number == 0 else ""])
-    return text.getvalue()
+        rows[str(row["session_id"])] = tuple(map(_cell, cells))
+    headers = ("unit", "scenario", *levels, *repeat, *_OF_SESSION, *heads, *_LAST)
+    return Results(headers, rows, _facts(run))
 
 
 def _scores(tables: RunTables, ids: Sequence[str]) -> dict[str, Any]:
@@ -113,6 +142,6 @@ def losses_of(run: RunFile) -> Iterator[str]:
         )
 
 
-def _cell(value: Any) -> Any:
+def _cell(value: Any) -> str:
     cell = csv_cell(value)
-    return cell[:_LONGEST] if isinstance(cell, str) else cell
+    return "" if cell is None else str(cell)[:_LONGEST]

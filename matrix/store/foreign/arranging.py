@@ -116,25 +116,12 @@ def _by_unit(
 ) -> tuple[list[PlacedRow], int, int]:
     """PlacedRow by their units, which are numbered in an order that no file chooses.
 
-    A unit that is in several scenarios is one round; where each is in one, a round has a unit of
-    every scenario. Units of a run of our own are its rounds, and keep the numbers that they were
-    launched by.
+    A unit is one round, in however many scenarios it is. Units of a run of our own are its rounds,
+    and keep the numbers that they were launched by.
     """
-    homes = defaultdict[str, set[str]](set)
-    for row in rows:
-        homes[row.unit].add(row.scenario)
-    crossed = any(len(own) > 1 for own in homes.values())
-    by_chance = sorted(homes, key=lambda unit: (content_hash(unit), unit))
-    numbers = dict[str, int]()
-    counted = defaultdict[str, int](int)
-    for unit in by_chance:
-        home = "" if crossed else next(iter(homes[unit]))
-        numbers[unit] = counted[home]
-        counted[home] += 1
-    rounds = max(counted.values(), default=0)
-    if own:
-        numbers = {unit: int(unit) for unit in homes}
-        rounds = max(numbers.values(), default=-1) + 1
+    units = sorted({row.unit for row in rows}, key=lambda unit: (content_hash(unit), unit))
+    numbers = {unit: int(unit) if own else number for number, unit in enumerate(units)}
+    rounds = max(numbers.values(), default=-1) + 1
     nth = _repeats(rows)
     for told in twice_in(rows):
         faults.say(None, "", told)

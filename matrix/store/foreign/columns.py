@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from matrix.model.errors import BadInput, did_you_mean
@@ -69,10 +70,16 @@ MILLISECONDS: Final = ("latency_ms", "latencyms", "duration_ms", "time_ms")
 ASKED: Final = ("input", "prompt_text", "query", "user", "instruction")
 ANSWERED: Final = ("output", "answer", "response", "completion", "prediction")
 
-WENT_WRONG: Final = frozenset(
-    {"failed", "failure", "fail", "error", "exception", "crashed", "crash", "timeout", "timed out"}
+BROKE: Final = frozenset(
+    {"error", "errored", "exception", "crashed", "crash", "timeout", "timed out", "aborted"}
 )
-"""What a column of how results ended says of one that has no score because it failed."""
+"""What a column of how results ended says of one that came to no end of its own."""
+
+WENT_WRONG: Final = BROKE | {"failed", "failure", "fail"}
+"""The same, and words that may be a score as well."""
+
+FEWEST_UNITS: Final = 4
+"""Units of each scenario from which on a column of a usual name is taken for scenarios."""
 
 RESERVED: Final = frozenset(
     {"score", "failed", "cost_usd", "turns", "calls", "duration_s", "tokens_in", "tokens_out"}
@@ -95,6 +102,7 @@ class _Roles(NamedTuple):
     duration: tuple[int, float]
     said: tuple[tuple[str, int], ...]
     metrics: tuple[int, ...]
+    why_left: Mapping[int, str]
 
 
 def read_tables(tables: Sequence[ForeignTable], wishes: Wishes) -> ForeignResults:
@@ -105,14 +113,15 @@ def read_tables(tables: Sequence[ForeignTable], wishes: Wishes) -> ForeignResult
     Raises:
         BadInput: Every mistake in all of them.
     """
-    mistakes, rows, roles, failed = [], list[ForeignRow](), list[_Roles](), list[int]()
+    mistakes, rows, roles, tells = [], list[ForeignRow](), list[_Roles](), False
     for table in tables:
         faults = RowFaults(table.source)
         found = _roles_of(table, wishes, several=len(tables) > 1, say=faults.say)
         if found is not None:
             roles.append(found)
-            failed.append(_failed_beside_scores(table, found))
-            rows += _rows_of(table, found, faults, is_score=not failed[-1])
+            is_score = _says_the_score(table, found)
+            tells = tells or found.error >= 0 or (found.status >= 0 and not is_score)
+            rows += _rows_of(table, found, faults, is_score=is_score)
         mistakes += faults.mistakes
     factors = [_factors(table, one) for table, one in zip(tables, roles, strict=False)]
     if not mistakes and len(set(factors)) > 1:
@@ -132,8 +141,8 @@ def read_tables(tables: Sequence[ForeignTable], wishes: Wishes) -> ForeignResult
         factors=factors[0],
         rows=rows,
         unit=first.headers[own.unit] if own.unit >= 0 else "",
-        taken=_taken(first, own, failed[0], several=len(tables) > 1),
-        tells_failures=any(one.error >= 0 for one in roles) or any(row.error for row in rows),
+        taken=_taken(first, own, rows, several=len(tables) > 1),
+        tells_failures=tells or any(row.error for row in rows),
     )
 
 
@@ -218,6 +227,7 @@ def _roles_of(
     )
     cost = finder.named("--cost", wishes.cost) if wishes.cost else -1
     repeat = finder.named("--repeat", wishes.repeat) if wishes.repeat else -1
+    status = finder.named("--status", wishes.status) if wishes.status else -1
     if not wishes.score:
         # a usual name is no reason to take a text: but what is meant for a number is told as one
         score = finder.usual(SCORE, scored)
@@ -233,6 +243,18 @@ def _roles_of(
         cost = cost if cost >= 0 else finder.usual(COST, numeric)
     if wishes.scenario is None:
         scenario = finder.usual(SCENARIO)
+    why_left = dict[int, str]()
+    if blank := _blank(table, cost):
+        why_left[cost] = (
+            f" (blank in {blank:,} of {len(table.rows):,} rows: of costs nothing is said)"
+        )
+        cost = -1
+    if wishes.scenario is None and scenario >= 0 and _is_thin(table, scenario, unit, variants):
+        why_left[scenario] = (
+            f" (has fewer than {FEWEST_UNITS} units in some: --scenario "
+            f"{_listed([table.headers[scenario]])} takes it all the same)"
+        )
+        scenario = -1
     if not wishes.repeat:
         repeat = finder.usual(REPEAT)
     missing = []
@@ -249,7 +271,8 @@ def _roles_of(
     seconds, ms = finder.usual(SECONDS, numeric), finder.usual(MILLISECONDS, numeric)
     tokens = (finder.usual(TOKENS_IN, numeric), finder.usual(TOKENS_OUT, numeric))
     error = finder.usual(ERROR, lambda place: not numeric(place))
-    status = finder.usual(STATUS, lambda place: not numeric(place))
+    if not wishes.status:
+        status = finder.usual(STATUS, lambda place: _tells_ends(finder.cells(place)))
     said = (("user", finder.usual(ASKED)), ("assistant", finder.usual(ANSWERED)))
     # a unit that a question is named by is the question
     asked = said if said[0][1] >= 0 or unit < 0 else (("user", unit), said[1])
@@ -271,7 +294,30 @@ def _roles_of(
             for place in free
             if table.headers[place].strip() and _is_numeric(finder.cells(place), percent=True)
         ),
+        why_left=why_left,
     )
+
+
+def _is_thin(table: ForeignTable, scenario: int, unit: int, variants: Sequence[int]) -> bool:
+    """Whether some scenario has too few units to weigh as much as the others.
+
+    Without a column of units it is rows of a variant that count.
+    """
+    units = defaultdict[str, set[str]](set)
+    for line, cells in table.rows:
+        own = _text(cells[unit]) if unit >= 0 else f"{line}"
+        units[_text(cells[scenario])].add(own)
+    shares = 1 if unit >= 0 else max(1, len({_text(c[v]) for v in variants for _, c in table.rows}))
+    return min(map(len, units.values())) < FEWEST_UNITS * shares
+
+
+def _tells_ends(cells: Iterable[Cell]) -> bool:
+    """Whether a column has words for how results ended: any that are no numbers, or one of a wreck.
+
+    ``ok`` and ``error`` are words for a score, too.
+    """
+    texts = {_text(cell).casefold().replace("_", " ") for cell in cells}
+    return bool(texts & WENT_WRONG) or not _is_numeric(texts, words=True)
 
 
 def _is_numeric(cells: Iterable[Cell], *, words: bool = False, percent: bool = False) -> bool:
@@ -390,30 +436,26 @@ def _error(cells: Sequence[Cell], place: int) -> str:
     return "" if text.casefold() in MISSING | {"false", "0", "no"} else text
 
 
-def _failed_beside_scores(table: ForeignTable, roles: _Roles) -> int:
-    """Results that have a score and failed all the same, by a status that is not that score.
-
-    One that says ``failed`` of every score below another and of no other one is the score.
-    """
-    if roles.status < 0:
-        return 0
+def _says_the_score(table: ForeignTable, roles: _Roles) -> bool:
+    """Whether a status says ``failed`` of every score below another, or of all, and of no other."""
     wrong, right = list[float](), list[float]()
     for _, cells in table.rows:
         score = number_of(cells[roles.score], words=True, percent=True)
-        if isinstance(score, float):
+        if isinstance(score, float) and not _went_wrong(cells, roles.status, score):
             (wrong if _went_wrong(cells, roles.status, None) else right).append(score)
-    if not wrong or not right or max(wrong) <= min(right) or max(right) <= min(wrong):
-        return 0
-    return len(wrong)
+    if not wrong or not right:
+        return bool(wrong)
+    return max(wrong) <= min(right) or max(right) <= min(wrong)
 
 
 def _went_wrong(cells: Sequence[Cell], place: int, score: float | None) -> str:
-    """What a status says of a result without a score; of one that has one, it may be the score.
+    """What a status says of a result; ``failed`` of one that has a score may be just that score.
 
-    See :func:`_failed_beside_scores`.
+    See :func:`_says_the_score`.
     """
-    text = _text(cells[place]) if place >= 0 and score is None else ""
-    return text if text.casefold().replace("_", " ") in WENT_WRONG else ""
+    text = _text(cells[place]) if place >= 0 else ""
+    words = WENT_WRONG if score is None else BROKE
+    return text if text.casefold().replace("_", " ") in words else ""
 
 
 def _number(
@@ -449,34 +491,34 @@ def _amount(
     return found
 
 
-def _cost_taken(table: ForeignTable, place: int, header: Callable[[int], str]) -> str:
-    if place < 0:
-        return ""
-    blank = sum(not _text(cells[place]) for _, cells in table.rows)
-    lost = f" (blank in {blank:,} of {len(table.rows):,} rows, which count as $0)" if blank else ""
-    return f"{header(place)}, in US dollars{lost}"
+def _blank(table: ForeignTable, place: int) -> int:
+    """Rows without a value in a column."""
+    return sum(number_of(cells[place]) is None for _, cells in table.rows) if place >= 0 else 0
 
 
 def _taken(
-    table: ForeignTable, roles: _Roles, failed: int, *, several: bool
+    table: ForeignTable, roles: _Roles, rows: Sequence[ForeignRow], *, several: bool
 ) -> tuple[tuple[str, str], ...]:
-    """What was taken for what; ``failed`` is how many with a score failed by their status."""
+    """What was taken for what."""
+    failed = sum(bool(row.error) and row.score is not None for row in rows)
 
     def header(place: int) -> str:
         return in_line(table.headers[place][:LONGEST_NAME])
 
-    beside = f"; {failed:,} that have one failed by it, and their scores do not count"
+    beside = ", of results without a score"
+    if failed:
+        beside = f"; by it {failed:,} failed that have a score, which does not count"
     told = [
         ("variant", ", ".join(map(header, roles.variants)) or "each file" * several),
         ("unit", header(roles.unit) if roles.unit >= 0 else ""),
         ("score", header(roles.score) + ", 85% as .85" * bool(_percents(table, roles.score))),
-        ("cost", _cost_taken(table, roles.cost, header)),
+        ("cost", f"{header(roles.cost)}, in US dollars" if roles.cost >= 0 else ""),
         ("scenario", header(roles.scenario) if roles.scenario >= 0 else ""),
         ("repeat", header(roles.repeat) if roles.repeat >= 0 else ""),
         ("error", header(roles.error) if roles.error >= 0 else ""),
         (
             "status",
-            f"{header(roles.status)}, of results without a score{beside if failed else ''}"
+            f"{header(roles.status)}{beside if failed else ', of results without a score'}"
             if roles.status >= 0
             else "",
         ),
@@ -489,5 +531,11 @@ def _taken(
     used |= {roles.status}
     used |= {*roles.variants, *roles.metrics, *roles.tokens, roles.duration[0]}
     used |= {place for _, place in roles.said}
-    left = [name for place, name in enumerate(table.headers) if place not in used]
-    return tuple((label, text) for label, text in [*told, ("left out", _listed(left))] if text)
+    left = [
+        f"{_listed([name])}{roles.why_left.get(place, '')}"
+        for place, name in enumerate(table.headers)
+        if place not in used
+    ]
+    more = f" and {len(left) - 30} more" if len(left) > 30 else ""
+    told.append(("left out", ", ".join(left[:30]) + more))
+    return tuple((label, text) for label, text in told if text)

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import IO, Any, Final, NamedTuple
 
 from matrix.model.lines import in_line
+from matrix.store.foreign.columns import ForeignTable
+from matrix.store.foreign.exported import FACTS
 from matrix.store.foreign.numbers import number_of
 from matrix.store.foreign.results import (
     LONGEST_NAME,
@@ -27,6 +29,11 @@ from matrix.store.foreign.tables import mistake_in, parse_json, text_of
 
 _MOST_ENTRIES: Final = 200_000
 _MOST_AMOUNT: Final = 1e9
+RUN_FACTS: Final = "matrix_run"
+RESULT: Final = "matrix_result"
+ROW: Final = "matrix_row"
+"""What a log of a run of ours has in its metadata, and each of its samples: the run's results as
+`matrix export --to csv` has them, and the number of the row."""
 _VALUES: Final = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 """What inspect_ai's scorers say for correct, incorrect, partly correct and no answer."""
 
@@ -120,6 +127,48 @@ def _samples(names: Sequence[str], unpacking: _Unpacking) -> Iterator[Any]:
             yield from found if isinstance(found, list) else []
 
 
+def tables_of(logs: Sequence[InspectLog]) -> list[ForeignTable]:
+    """The results that logs of our own runs bring along, a table for each run.
+
+    Empty where not every log and every sample has them: then they are logs as any others.
+    """
+    rows = dict[str, list[tuple[int, tuple[str, ...]]]]()
+    first = dict[str, InspectLog]()
+    headers = dict[str, tuple[str, ...]]()
+    for log in logs:
+        facts = _metadata(log.said).get(RUN_FACTS)
+        if not isinstance(facts, str) or not log.samples:
+            return []
+        first.setdefault(facts, log)
+        for sample in log.samples:
+            one, row = _metadata(sample).get(RESULT), _metadata(sample).get(ROW)
+            if not isinstance(one, dict) or not isinstance(row, int):
+                return []
+            if not all(isinstance(text, str) for text in one.values()):
+                return []
+            if headers.setdefault(facts, tuple(one)) != tuple(one):
+                return []
+            rows.setdefault(facts, []).append((row, tuple(one.values())))
+    return [
+        ForeignTable(
+            source=first[facts].source,
+            stem=first[facts].stem,
+            form="logs of inspect_ai",
+            headers=(*headers[facts], FACTS),
+            rows=[
+                (at, (*cells, facts if at == 1 else ""))
+                for at, (_, cells) in enumerate(sorted(own), 1)
+            ],
+        )
+        for facts, own in rows.items()
+    ]
+
+
+def _metadata(value: Any) -> Mapping[str, Any]:
+    found = value.get("metadata") if isinstance(value, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
 def read_logs(logs: Sequence[InspectLog], score: str | None) -> ForeignResults:
     """Results of logs: variants are models, scenarios tasks, units samples, repeats epochs.
 
@@ -127,7 +176,8 @@ def read_logs(logs: Sequence[InspectLog], score: str | None) -> ForeignResults:
 
     Args:
         logs: At least one.
-        score: Which score decides, by the scorer's name; the first where it is left out.
+        score: Which score decides, by the scorer's name; where it is left out, ``score`` or the
+            first that a log names.
 
     Raises:
         BadInput: Every mistake in all of them.
@@ -137,7 +187,9 @@ def read_logs(logs: Sequence[InspectLog], score: str | None) -> ForeignResults:
     alike = len(set(named)) < len(named)
     tasks = len({task for task, _ in named}) > 1
     scorers = list(dict.fromkeys(name for log in logs for name in _scorers(log.samples)))
-    chosen = score or (scorers[0] if scorers else "")
+    named_first = [name for log in logs for name in ("score", *_declared(log.said))]
+    usual = next((name for name in named_first if name in scorers), "")
+    chosen = score or usual or (scorers[0] if scorers else "")
     if score is not None and score not in scorers:
         faults.say(None, "--score", f"found {score!r}; scores are {', '.join(scorers) or 'none'}")
     rows: list[ForeignRow] = []
@@ -180,8 +232,7 @@ def read_logs(logs: Sequence[InspectLog], score: str | None) -> ForeignResults:
 
 def _is_simulated(sample: Any) -> bool:
     """Whether ``matrix export`` wrote of it that a simulated model plays in it."""
-    metadata = sample.get("metadata") if isinstance(sample, dict) else None
-    return isinstance(metadata, dict) and bool(metadata.get("simulated"))
+    return bool(_metadata(sample).get("simulated"))
 
 
 def _word(said: Mapping[str, Any], field: str) -> str:
@@ -196,6 +247,15 @@ def _scorers(samples: Sequence[Any]) -> Iterator[str]:
         for name, value in _values(scores if isinstance(scores, dict) else {}):
             if not isinstance(value, str) or value in _VALUES or isinstance(_value(value), float):
                 yield name
+
+
+def _declared(said: Mapping[str, Any]) -> Iterator[str]:
+    """Names of the scorers that a log was made with, in its order."""
+    found = said.get("scorers")
+    for one in found if isinstance(found, list) else []:
+        name = one.get("name") if isinstance(one, dict) else None
+        if isinstance(name, str):
+            yield in_line(name[:LONGEST_NAME])
 
 
 def _values(scores: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

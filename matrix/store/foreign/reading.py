@@ -18,6 +18,7 @@ from matrix.store.foreign.inspect_logs import (
     log_of_json,
     log_of_zip,
     read_logs,
+    tables_of,
 )
 from matrix.store.foreign.promptfoo import read_promptfoo, results_in
 from matrix.store.foreign.results import (
@@ -78,8 +79,9 @@ def read_results(
     if max(len(tables), len(logs), len(own)) < len(read):
         told = "files of one import are of one form; import others by themselves"
         raise mistake_in(str(paths[-1]), told)
-    if tables and not wishes.flags() and all(map(is_exported, tables)):
-        results = read_exported(tables)
+    brought = tables or tables_of(logs)
+    if brought and not wishes.flags() and all(map(is_exported, brought)):
+        results = read_exported(brought)
     elif tables:
         results = read_tables(tables, wishes)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -28,7 +29,8 @@ _MOST_TOLD: Final = 20
 class Wishes(NamedTuple):
     """What the user says of the columns; ``None`` and nothing where usual names are looked for.
 
-    ``unit`` and ``scenario`` may be ``NONE``: there is none.
+    ``unit`` and ``scenario`` may be ``NONE``: there is none. ``lower`` are metrics of which less is
+    better.
     """
 
     unit: str | None = None
@@ -37,6 +39,8 @@ class Wishes(NamedTuple):
     cost: str | None = None
     scenario: str | None = None
     repeat: str | None = None
+    status: str | None = None
+    lower: tuple[str, ...] = ()
 
     def flags(self) -> dict[str, str]:
         """Flag -> what was said."""
@@ -47,6 +51,7 @@ class Wishes(NamedTuple):
             "--cost": self.cost,
             "--scenario": self.scenario,
             "--repeat": self.repeat,
+            "--status": self.status,
         }
         return {flag: text for flag, text in said.items() if text is not None}
 
@@ -202,3 +207,28 @@ def shown(text: str, most: int = 60) -> str:
     """A stranger's text as a message quotes it: one line, and not more than so many characters."""
     line = in_line(text[: most * 4])
     return repr(line if len(text) <= most else f"{line[:most]}...")
+
+
+_LESS: Final = frozenset(
+    {
+        "latency", "latencies", "duration", "time", "seconds", "cost", "costs", "price", "tokens",
+        "error", "errors", "failures", "retries", "timeouts", "loss", "wer", "cer", "perplexity",
+        "toxicity", "hallucination", "hallucinations", "violations", "distance", "mae", "mse",
+        "rmse", "brier",
+    }
+)  # fmt: skip
+_UNITS: Final = frozenset(
+    {"s", "sec", "secs", "ms", "millis", "usd", "dollars", "cents", "rate", "count", "pct",
+     "percent", "mean", "avg", "median", "total", "in", "out", "file", "p50", "p90", "p95", "p99"}
+)  # fmt: skip
+
+
+def less_is_better(name: str) -> bool:
+    """Whether a metric is one of which less is better, by what it is called.
+
+    Its last word says what it is, but for units and sums: ``latency_p95_ms``, ``error rate``.
+    """
+    words = re.findall(r"[a-z0-9]+", name.casefold())
+    while words and words[-1] in _UNITS:
+        words.pop()
+    return bool(words) and words[-1] in _LESS
