@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import ValidationError
 
@@ -19,7 +20,15 @@ def code_hash(kind: Kind) -> str:
     return content_hash(dict(kind.kept)) if isinstance(kind, KeptKind) else ""
 
 
-def with_code_of_now(prepared: Prepared, project: Path, *, redone: bool) -> tuple[Prepared, str]:
+class CodeOfNow(NamedTuple):
+    """A run with the code to play it, what to say of that, and the file where it is another."""
+
+    prepared: Prepared
+    told: str = ""
+    changed: str = ""
+
+
+def with_code_of_now(prepared: Prepared, project: Path, *, redone: bool) -> CodeOfNow:
     """A run that is taken up again, with the code to play it, and what there is to say of that.
 
     It is the code that it was begun with, unless turns are redone: then what is in the file now.
@@ -34,13 +43,14 @@ def with_code_of_now(prepared: Prepared, project: Path, *, redone: bool) -> tupl
     """
     kind = prepared.kind
     if not isinstance(kind, KeptKind) or not (why := kind.changed(project)):
-        return prepared, ""
+        return CodeOfNow(prepared)
     file = kind_file(prepared.kind.name)
     if not redone or file is None or not (project / file.file).exists():
-        return prepared, (
+        return CodeOfNow(
+            prepared,
             f"{why} when the run began: it goes on with the code that it was begun with, which it "
             "has kept; --redo-turn and --redo-errored play what they redo, and all after that, "
-            "with what is in the file now; a new run has one code"
+            "with what is in the file now; a new run has one code",
         )
     try:
         now = load_kind(prepared.kind.name, project=project)
@@ -52,7 +62,7 @@ def with_code_of_now(prepared: Prepared, project: Path, *, redone: bool) -> tupl
     assert isinstance(now, KeptKind)
     resources = {**prepared.resources, code_hash(now): dict(now.kept)}
     told = f"{why} when the run began: what is played from here on is played with what it is now"
-    return replace(prepared, kind=now, resources=resources), told
+    return CodeOfNow(replace(prepared, kind=now, resources=resources), told, file.file)
 
 
 def _unlike(prepared: Prepared, now: Kind) -> str:

@@ -72,6 +72,7 @@ from matrix.model.errors import (
     RunLocked,
     StoreError,
 )
+from matrix.model.lines import in_line
 from matrix.model.plan import Plan
 from matrix.model.spec.run_spec import RunSpec
 from matrix.report.gates.gate_wish import LATEST
@@ -83,6 +84,7 @@ from matrix.store.run.run_folder import (
     RUN_ID,
     BranchedFrom,
     CapGiven,
+    CodeChange,
     RunFile,
     create_run,
     find_run,
@@ -244,14 +246,16 @@ def resume(
         f"run {run_dir.name} goes on as it was planned: what was changed since in specs, prompts "
         "and scenarios is not read"
     )
-    if changed := programs_changed(prepared, file.created_at.timestamp()):
+    changed = programs_changed(prepared, file.created_at.timestamp())
+    if changed:
         listener.note(
             f"{', '.join(changed)} was written since the run began: sessions played from here on "
             "are of that agent as it is now, those before of what it was; a new run has one"
         )
     if own:  # a file here is not that of a run from elsewhere
         redone = redo_turn or redo_errored is not False
-        prepared, told = with_code_of_now(prepared, prepared.env_file.parent, redone=redone)
+        prepared, told, code = with_code_of_now(prepared, prepared.env_file.parent, redone=redone)
+        changed += [code] if code else []
         if told:
             listener.note(told)
     require_own_disk(run_dir)
@@ -268,7 +272,9 @@ def resume(
         budget_draw(prepared, run_dir.parent, run_dir.name, clock, spent=past.charged) as draw,
         driving(run_dir),
     ):
-        return _drive(draw, run_dir, engine, listener, caps)
+        now = datetime.fromtimestamp(clock(), UTC)
+        changes = tuple(CodeChange(at=now, what=in_line(one)) for one in changed)
+        return _drive(draw, run_dir, engine, listener, caps, changes)
 
 
 def _executor_for(prepared: Prepared, requested: AnyExecutor) -> tuple[Executor, str]:
@@ -288,10 +294,11 @@ def _drive(
     engine: Executor,
     listener: Listener,
     caps: tuple[CapGiven, ...] = (),
+    changes: tuple[CodeChange, ...] = (),
 ) -> Run:
     home = Path.cwd()
     try:
-        return _driven(draw, run_dir, home, engine, listener, caps)
+        return _driven(draw, run_dir, home, engine, listener, caps, changes)
     finally:
         os.chdir(home)  # an agent of Python in this process may have gone elsewhere
 
@@ -313,6 +320,7 @@ def _driven(
     engine: Executor,
     listener: Listener,
     caps: tuple[CapGiven, ...],
+    code_changes: tuple[CodeChange, ...],
 ) -> Run:
     prepared = draw.prepared
     if draw.reduced:
@@ -347,6 +355,7 @@ def _driven(
             "cap_nano": prepared.spec.limits.cap_nano,
             "kind_code": code_hash(prepared.kind),
             "caps_given": caps,
+            "code_changes": (*file.code_changes, *code_changes),
             "plan": plan_summary(prepared).model_copy(
                 update={"scenario_table": prepared.scenarios or file.plan.scenario_table}
             ),

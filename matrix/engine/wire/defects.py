@@ -7,6 +7,7 @@ goes into the journal, the tables, the log and the summary.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import traceback
 from collections.abc import Iterator
@@ -44,6 +45,8 @@ _AROUND: Final = frozenset(
 def by_the_kind() -> Iterator[None]:
     """Run code of a kind, or look at what it gave.
 
+    Code that ends its program, or cancels itself where nobody cancelled it, ends its session only.
+
     Raises:
         KindDefect: It raised what is none of this project's errors.
     """
@@ -51,11 +54,16 @@ def by_the_kind() -> Iterator[None]:
         yield
     except MatrixError:
         raise
-    except Exception as error:
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        raise KindDefect(described(error)) from error
+    except (Exception, SystemExit, KeyboardInterrupt) as error:
         raise KindDefect(described(error)) from error
 
 
-def described(error: Exception) -> str:
+def described(error: BaseException) -> str:
     """An exception in one line, and under it the traceback, without secrets."""
     begin = _own(error.__traceback__) or error.__traceback__
     told = "".join(traceback.format_exception(type(error), error, begin)).rstrip()
@@ -67,7 +75,7 @@ def described(error: Exception) -> str:
     return whole[:half] + _CUT + whole[-half:]
 
 
-def summed_up(error: Exception) -> str:
+def summed_up(error: BaseException) -> str:
     """An exception in one line."""
     said = " ".join(str(error).split())
     name = type(error).__name__

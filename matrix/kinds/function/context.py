@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import partial
-from typing import Any, Final, TypeVar, cast
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from functools import partial, wraps
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar, cast
 
 import msgspec
 
@@ -18,11 +18,24 @@ from matrix.model.records import JSON, Answer, ChatMessage, Message, Outcome, Se
 from matrix.model.seeds import content_hash, stream
 
 T = TypeVar("T")
+P = ParamSpec("P")
 MOST_TOLD: Final = 500
 """Characters of a tool's arguments that are kept as an event."""
 
 Request = str | Sequence[ChatMessage | Mapping[str, Any]]
 """A request: one message of a user's, or a conversation."""
+
+
+def _noted(
+    method: Callable[Concatenate[ScenarioContext, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[ScenarioContext, P], Coroutine[Any, Any, T]]:
+    """Of what has to be awaited: a forgotten ``await`` would go unseen."""
+
+    @wraps(method)
+    def begun(self: ScenarioContext, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]:
+        return self._play.begin(method.__name__, method(self, *args, **kwargs))
+
+    return begun  # type: ignore[return-value]  # of a method, `self` is never named
 
 
 class ScenarioContext:
@@ -68,6 +81,7 @@ class ScenarioContext:
             return scope.rng(name)
         return stream(play.seeds[play.at - 1], "turn", play.at, self._prefix, name)
 
+    @_noted
     async def ask(
         self,
         role: str,
@@ -127,6 +141,7 @@ class ScenarioContext:
             self.say(role, answer.text)
         return answer
 
+    @_noted
     async def use_tools(
         self,
         role: str,
@@ -162,6 +177,7 @@ class ScenarioContext:
                 said.append(await call_tool(call, tools))
         return answer
 
+    @_noted
     async def effect(
         self, name: str, act: Callable[[], Awaitable[JSON]], *, arguments: JSON = None
     ) -> JSON:
@@ -175,6 +191,7 @@ class ScenarioContext:
             "effect", name, digest, lambda scope: scope.effect(name, act, arguments=arguments)
         )
 
+    @_noted
     async def parallel(
         self, children: Sequence[Callable[[ScenarioContext], Awaitable[T]]]
     ) -> list[T]:
@@ -203,6 +220,7 @@ class ScenarioContext:
             self._add(line)  # in list order, whichever came first in time
         return found
 
+    @_noted
     async def checkpoint(self) -> None:
         """End the turn here: what was said and scored is stored, and can be gone on from.
 
@@ -226,6 +244,7 @@ class ScenarioContext:
 
     def score(self, name: str, value: float | None, *, label: str = "", reason: str = "") -> None:
         """Record a score of the session; ``score``, or else the first, is what it is judged by."""
+        self._play.require_declared(name)
         number = None if value is None else float(value)
         self._play.scored[name] = number
         if (scope := self._live) is not None:

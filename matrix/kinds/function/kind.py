@@ -264,11 +264,14 @@ class FunctionKind:
         if self._is_class:
             return await self._method("turn", ctx, state)
         per_call = self._declared.turn_per_call
-        play = Performance(ctx, state.seeds, self._judges, turn_per_call=per_call)
+        play = Performance(
+            ctx, state.seeds, self._judges, scores=self._facts.scores, turn_per_call=per_call
+        )
         mine = ScenarioContext(play, ctx)
         try:
             given = await self._scenario.target(mine, **self._values(ctx))
         except CheckpointReached:
+            play.require_awaited()
             play.keep(ctx)
             return FunctionState(seeds=tuple(play.seeds), scored=play.scored)
         play.over()
@@ -292,7 +295,12 @@ class FunctionKind:
         found = getattr(self._instance(ctx), name, None)
         if found is None:
             return state
-        play = Performance(ctx, (), self._judges, scored=state.scored, at=ctx.turn)
+        play = Performance(
+            *(ctx, (), self._judges),
+            scores=self._facts.scores,
+            scored=state.scored,
+            at=ctx.turn,
+        )
         mine = ScenarioContext(play, ctx)
         arguments = (mine,) if name == "start" else (mine, state.value)
         try:

@@ -8,15 +8,18 @@ it is given the same.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+import inspect
+from collections.abc import Collection, Coroutine, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from matrix.kinds.context import Context
 from matrix.kinds.protocol import RECORDED
-from matrix.model.errors import DigestMismatch, SessionStop
+from matrix.model.errors import DigestMismatch, SessionStop, did_you_mean
 from matrix.model.records import Message
+
+T = TypeVar("T")
 
 
 class CheckpointReached(BaseException):
@@ -50,6 +53,7 @@ class Performance:
         ctx: The turn that is being played.
         seeds: The session's seed in every turn before; a branch has another one than its parent.
         judges: Roles whose answers are no part of the transcript.
+        scores: Names of all scores, where they are declared.
         scored: Scores of turns before, in their order, for code that is not run anew.
         at: The turn that it begins in.
         turn_per_call: Whether each call is a turn.
@@ -61,6 +65,7 @@ class Performance:
         seeds: Sequence[int],
         judges: Collection[str],
         *,
+        scores: Sequence[str] = (),
         scored: Mapping[str, float | None] | None = None,
         at: int = 1,
         turn_per_call: bool = False,
@@ -68,9 +73,11 @@ class Performance:
         self.plan, self.turn, self.at, self.judges = ctx.plan, ctx.turn, at, judges
         self.seeds = [*seeds, ctx.plan.seed]
         self.scored, self.turn_per_call = dict(scored or {}), turn_per_call
+        self._scores = scores
         self.fresh: dict[str, Record] = {}
         self.stopped: SessionStop | None = None
         self.ended = False
+        self._begun: list[tuple[str, Coroutine[Any, Any, Any]]] = []
         self._past = {
             (one.turn, one.label): msgspec.json.decode(one.text, type=Record)
             for one in ctx.log.channel(RECORDED)
@@ -80,6 +87,40 @@ class Performance:
     def again(self) -> bool:
         """Whether what happens now has happened already."""
         return self.at < self.turn
+
+    def require_declared(self, score: str) -> None:
+        """See that a score is one of those that were declared, where any were.
+
+        Raises:
+            ValueError: It is none.
+        """
+        if self._scores and score not in (*self._scores, "score"):
+            known = ", ".join(self._scores)
+            told = f"ctx.score: {score!r} is not in scores=[...], which has {known}"
+            raise ValueError(f"{told}{did_you_mean(score, self._scores)}")
+
+    def begin(self, name: str, doing: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
+        """What the code has begun, to see later that it was waited for."""
+        self._begun.append((name, doing))
+        return doing
+
+    def require_awaited(self) -> None:
+        """See that all that the code has begun was done.
+
+        Raises:
+            TypeError: Something was not: an ``await`` is missing.
+        """
+        missing = [
+            (name, doing)
+            for name, doing in self._begun
+            if inspect.getcoroutinestate(doing) == inspect.CORO_CREATED
+        ]
+        self._begun.clear()
+        for _, doing in missing:
+            doing.close()
+        if missing:
+            name = missing[0][0]
+            raise TypeError(f"ctx.{name} was never awaited; write `await ctx.{name}(...)`")
 
     def recorded(self, slot: str, what: str, name: str, digest: str) -> Record:
         """What was given at a place before.
@@ -109,9 +150,11 @@ class Performance:
         Raises:
             SessionStop: It has caught what it had to let pass.
             DigestMismatch: It is over earlier than it was.
+            TypeError: It has begun what it never waited for.
         """
         if self.stopped is not None:
             raise self.stopped
+        self.require_awaited()
         if self.again:
             raise DigestMismatch(
                 f"played again{self._changed}, the function is over before checkpoint {self.at}, "

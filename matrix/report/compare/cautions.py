@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from matrix.model.lines import in_line
 from matrix.model.metrics import unit_of
 from matrix.report.compare.labelled import by_parts
 from matrix.report.compare.unscored import uncounted_places
@@ -32,6 +33,7 @@ def cautions_of(judged: MatchupVerdict) -> tuple[str, ...]:
         judged: The comparison with its verdict.
     """
     return (
+        *_two_codes(judged),
         *_places(judged),
         *_elsewhere(judged),
         *_parts(judged),
@@ -41,6 +43,32 @@ def cautions_of(judged: MatchupVerdict) -> tuple[str, ...]:
         *_overstated(judged),
         *_two_widths(judged),
     )
+
+
+def _two_codes(judged: MatchupVerdict) -> Iterator[str]:
+    """Sessions by variant that code was another for than for the others of their run."""
+    matchup = judged.matchup
+    for index, tables in enumerate(matchup.sources):
+        first = {one.what: one.at for one in reversed(tables.run.code_changes)}
+        if not first:
+            continue
+        sessions = tables.frame("sessions", ["session_id", "ended_at"]).set_index("session_id")
+        mine = np.flatnonzero(matchup.source == index)
+        ended = sessions.ended_at.reindex(list(matchup.ids[mine]))
+        for what, at in first.items():
+            after = np.asarray(ended >= at)
+            if not after.any() or after.all():
+                continue
+            counts = [
+                f"{int(after[here].sum()):,} of {int(here.sum()):,} sessions of {name}"
+                for side, name in enumerate(matchup.variants)
+                if (here := matchup.sides[mine] == side).any()
+            ]
+            yield (
+                f"{in_line(what)} was changed while the run was there: {names_listed(counts)} were "
+                "played with what it is since, the others with what it was. If that changes what a "
+                "score means, this compares two measures; a new run has one code."
+            )
 
 
 def _places(judged: MatchupVerdict) -> Iterator[str]:

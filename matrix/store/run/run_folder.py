@@ -242,6 +242,13 @@ class CostRange(_Part):
     high: NanoUSD = Field(ge=0)
 
 
+class CodeChange(_Part):
+    """Code of the user's own that was another when a run was gone on with."""
+
+    at: AwareDatetime = Field(description="When the run was gone on with, in UTC.")
+    what: Line = Field(description="File, and the agent that it is of.")
+
+
 _MAPPINGS: Final = (
     "agents",
     "compare",
@@ -309,6 +316,11 @@ class RunFile(_Part):
         default=(),
         description="Caps that were given when it was resumed: each holds, in later lives too, "
         "until another one is given.",
+    )
+    code_changes: tuple[CodeChange, ...] = Field(
+        default=(),
+        description="Code of the user's own that sessions were played with from then on as it was "
+        "by then, and before as it had been.",
     )
     estimate: CostRange | None = Field(
         default=None,

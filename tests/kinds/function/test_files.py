@@ -308,6 +308,60 @@ def test_a_kind_that_scores_nothing_ends_with_an_error(project: Project) -> None
     assert "nothing was scored: 2 of 2 sessions ended without a score" in done.err
 
 
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("raise asyncio.CancelledError", "KindDefect: CancelledError"),
+        ("sys.exit(3)", "KindDefect: SystemExit: 3"),
+        ("sys.exit(0)", "KindDefect: SystemExit: 0"),
+        ("raise KeyboardInterrupt", "KindDefect: KeyboardInterrupt"),
+        ("ctx.ask('agent', 'x'); ctx.score('s', 1)", "write `await ctx.ask(...)`"),
+        ("ctx.checkpoint(); ctx.score('s', 1)", "write `await ctx.checkpoint(...)`"),
+        ("ctx.effect('do', None); ctx.score('s', 1)", "write `await ctx.effect(...)`"),
+        ("ctx.parallel([]); await ctx.checkpoint()", "write `await ctx.parallel(...)`"),
+        ("ctx.score('z', 1)", "ctx.score: 'z' is not in scores=[...], which has s"),
+    ],
+)
+def test_what_code_does_wrong_ends_its_session_and_no_more(
+    project: Project, body: str, told: str
+) -> None:
+    """It ends neither the run nor the program, goes on for no ever, and passes for nothing."""
+    code = (
+        "import asyncio\nimport sys\n@matrix.scenario(simulated={'agent': 'four'}, scores=['s'])\n"
+        f"async def one(ctx):\n    if ctx.plan.round:\n        {body}\n"
+        "    else:\n        ctx.score('s', 1)\n"
+    )
+    write(project, "kind.py", HEAD + code)
+    run = ("run", "kind.py", "--executor", "in-process", "--run-id", "it", "--sessions", "2")
+    done = project.matrix(*run)
+    assert told in " ".join(done.out.split()), done
+    assert "Traceback" not in done.err
+    assert sorted(project.tables("it").frame("sessions").outcome) == ["completed", "errored"]
+
+
+@pytest.mark.slow
+def test_a_verdict_on_sessions_of_two_codes_says_how_many_are_of_each(project: Project) -> None:
+    code = HEAD + (
+        "@matrix.scenario(simulated={'agent': 'four'})\n"
+        "async def sums(ctx, extra: int = 0):\n"
+        "    if extra and ctx.plan.round % 3 == 0:\n"
+        "        raise ValueError\n"
+        "    ctx.score('length', 3 + extra + ctx.plan.round % 2)\n"
+    )
+    write(project, "sums.py", code)
+    run = ("run", "sums.py", "--executor", "in-process", "--run-id", "it", "--per-cell", "30")
+    factors = ("--set", "factors.extra=[0, 1]", "--quiet", "--set", "compare.failure_margin=90")
+    assert project.matrix(*run, *factors).code == 0
+    assert "two measures" not in project.matrix("compare", "it").out
+    mended = code.replace("        raise ValueError\n", "        ctx.score('length', 9)\n")
+    write(project, "sums.py", mended)
+    redo = ("resume", "it", "--redo-errored", "--executor", "in-process", "--quiet")
+    assert project.matrix(*redo).code == 0
+    expected = "sums.py was changed while the run was there: 0 of 30 sessions of 0 and 10 of 30"
+    for command in (("compare", "it"), ("show", "it"), ("report", "it", "--format", "md")):
+        assert expected in " ".join(project.matrix(*command).out.split()), command
+
+
 def test_options_of_other_kinds_are_refused(project: Project) -> None:
     write(project, "kind.py", HEAD + "@matrix.scenario\nasync def one(ctx):\n    return 1\n")
     told = refused(project, "run", "kind.py", "--scenarios", "nope", "--executor", "in-process")
