@@ -65,6 +65,17 @@ def with_code_of_now(prepared: Prepared, project: Path, *, redone: bool) -> Code
     return CodeOfNow(replace(prepared, kind=now, resources=resources), told, file.file)
 
 
+def code_of_then(prepared: Prepared) -> str:
+    """That a continuation is played with code that its file has no more; empty if it is not."""
+    kind = prepared.kind
+    if not isinstance(kind, KeptKind) or not (why := kind.changed(prepared.env_file.parent)):
+        return ""
+    return (
+        f"{why} when the run began: its sessions are played on with the code that they were begun "
+        "with; what the file does now, a new run shows"
+    )
+
+
 def _unlike(prepared: Prepared, now: Kind) -> str:
     """Why sessions that were planned with other code cannot be played with this; empty if so."""
     before = [role.name for role in prepared.kind.roles]

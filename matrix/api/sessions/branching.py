@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from matrix.api.opened import RESULTS, Run, open_run
+from matrix.api.runs.kind_code import code_of_then
 from matrix.api.runs.lifecycle import begin
 from matrix.api.sessions.choosing import (
     Branching,
@@ -252,6 +253,8 @@ def start_branching(
     continuation, listener = planned.continuation, listener or Silent()
     for note in planned.notes:
         listener.remark(note)
+    if told := code_of_then(continuation.prepared):
+        listener.note(told)
     return begin(
         continuation.prepared,
         results,

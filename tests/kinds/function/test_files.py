@@ -268,13 +268,19 @@ def test_what_is_redone_is_played_with_the_file_as_it_was_mended(project: Projec
         "0",
         "--executor",
         "in-process",
-        "--quiet",
         "--run-id",
         "again",
     )
     done = project.matrix(*replay)
     assert done.code == 0, done.err
     assert list(project.tables("again").frame("sessions").score) == [4.0]
+    assert "begun with" not in done.err
+    write(project, "sums.py", code.replace("said.txt", "2 * said.text"))
+    done = project.matrix(*replay[:-1], "later")
+    assert "its sessions are played on with the code that they were begun with" in (
+        " ".join(done.err.split())
+    )
+    assert list(project.tables("later").frame("sessions").score) == [4.0]
 
 
 @pytest.mark.slow
