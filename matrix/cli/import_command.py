@@ -40,7 +40,7 @@ def register(app: typer.Typer) -> None:
 def import_results(
     files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Results, of one form.")],
     unit: Annotated[
-        str | None, _column("--unit", "What rows are paired on; none: nothing.")
+        str | None, _column("--unit", "What rows are paired on; none for nothing.")
     ] = None,
     variant: Annotated[
         list[str] | None, _column("--variant", "What was compared; or several.")
