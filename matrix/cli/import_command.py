@@ -50,7 +50,7 @@ def import_results(
     ] = None,
     cost: Annotated[str | None, _column("--cost", "What a row cost, in US dollars.")] = None,
     scenario: Annotated[
-        str | None, _column("--scenario", "Scenarios, which weigh alike; none: no such.")
+        str | None, _column("--scenario", "Scenarios, which weigh alike; none for none.")
     ] = None,
     repeat: Annotated[
         str | None, _column("--repeat", "What tells repeats of a unit apart.")
