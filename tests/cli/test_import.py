@@ -630,3 +630,63 @@ def test_what_less_is_better_of_is_known_by_its_name_or_said(here: Path, matrix:
     wrong = matrix("import", "r.csv", "--lower", "clicsk")
     assert wrong.code == 2
     assert "--lower: found 'clicsk'; metrics are clicks, latency_p95; did you mean" in wrong.stderr
+
+
+@pytest.mark.parametrize("metric", ["failed", "tokens_out", "duration_s", "calls", "turns"])
+def test_what_no_file_tells_is_no_metric_and_passes_no_gate(
+    here: Path, matrix: Matrix, metric: str
+) -> None:
+    write_csv(here / "r.csv", HEADERS, paired(6.0))
+    assert matrix("import", "r.csv", "--run-id", "it").code == 0
+    for asked in (("--metric", metric), ("--threshold", f"{metric}=.5", "--fail-on", "threshold")):
+        done = matrix("compare", "it", *asked)
+        assert done.code == 2, done
+        assert f"found '{metric}', of which the imported files tell nothing; they have:" in (
+            done.stderr
+        )
+    assert "cost_usd" in {row["metric"] for row in _others(matrix)}
+    assert metric not in {row["metric"] for row in _others(matrix)}
+
+
+def _others(matrix: Matrix) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(matrix("compare", "it", "--json").stdout)[
+        "other_metrics"
+    ]["rows"]
+    return found
+
+
+def test_a_score_of_which_less_is_better_is_told_as_that(here: Path, matrix: Matrix) -> None:
+    write_csv(here / "r.csv", ("id", "model", "error_rate"), [row[:3] for row in paired(8.0)])
+    made = matrix("import", "r.csv", "--score", "error_rate", "--run-id", "it")
+    assert "error_rate (less is better)" in made.stdout
+    assert "Verdict: a beats b" in made.stdout
+
+
+def test_rows_of_topics_that_nothing_pairs_are_counted_as_rows(here: Path, matrix: Matrix) -> None:
+    rows = [[*row, f"t{at // 2 % 4}"] for at, row in enumerate(paired(16.0))]
+    write_csv(here / "r.csv", (*HEADERS, "topic"), rows)
+    made = matrix("import", "r.csv", "--unit", "none", "--run-id", "it").stdout
+    assert "over 60 complete rows" in " ".join(made.split())
+    power = json.loads(matrix("power", "--from", "it", "--effect", "9", "--json").stdout)
+    assert power["needed"]["sessions"] == 2 * power["needed"]["rounds"]
+
+
+def test_what_missing_scores_could_do_says_between_what_they_lie(
+    here: Path, matrix: Matrix
+) -> None:
+    rows = [[*row[:3]] for row in paired(8.0)]
+    for row in rows[:12]:
+        row[2] = ""
+    write_csv(here / "r.csv", ("id", "model", "score"), rows)
+    made = " ".join(matrix("import", "r.csv", "--run-id", "it").stdout.split())
+    assert "the least and the most that was seen" in made or "had averaged below" in made
+    if "gone as" in made:
+        assert "had those of b gone as badly and those of a as well as can be" in made
+
+
+def test_a_table_of_a_data_set_of_ours_says_what_comes_back(finished: Path, matrix: Matrix) -> None:
+    assert matrix("export", "first", "--to", "hf", "-o", "set").code == 0
+    (path,) = (finished / "set" / "sessions").glob("*.parquet")
+    done = matrix("import", str(path), "--variant", "prompt")
+    assert done.code == 2
+    assert "`matrix export RUN --to csv` or `--to inspect` come back" in done.stderr

@@ -72,7 +72,17 @@ def test_without_an_effect_there_is_no_winner_and_more_rounds_have_a_price(tmp_p
     run, _ = planted(tmp_path / "run", {"plain": 0.0, "warm": 0.0}, rounds=20)
     found = study(run)
     assert found.winner is None
-    assert "takes 60 more rounds (about $1.20, at $0.02 a round so far)" in found.settling.sentence
+    told = (
+        "takes a new run of 80 rounds (about $1.60 for all variants), as what was planned may not"
+    )
+    assert told in found.settling.sentence
+    grows = make_run(
+        tmp_path / "grows",
+        paired({"plain": 0.0, "warm": 0.0}, 20),
+        TWO,
+        spec={"compare": {"engine": "open-ended"}},
+    )
+    assert "may not grow" not in study(grows).settling.sentence
 
 
 def test_the_order_of_rows_does_not_matter(tmp_path: Path) -> None:
@@ -290,7 +300,33 @@ def test_only_metrics_that_differ_are_listed_unless_all_are_asked_for(tmp_path: 
     assert "\nsame " in whole
 
 
+def test_what_settles_yes_no_scores_counts_the_pairs_that_have_to_differ(tmp_path: Path) -> None:
+    """Within a margin, too: one of fifteen pairs differs, and it takes six for any claim."""
+    for engine in ("fixed", "planned", "open-ended"):
+        rows = [
+            Row({"prompt": name}, number, score=float(name == "warm" or number > 0))
+            for number in range(15)
+            for name in ("plain", "warm")
+        ]
+        compare = {"engine": engine, "margin": 0.3, "failure_margin": 50}
+        run = make_run(tmp_path / engine, rows, TWO, spec={"compare": compare})
+        found = study(run)
+        assert found.winner is None
+        assert (found.verdict.extra_rounds or 0) >= 75
+
+
 # --- cost beside quality --------------------------------------------------------------------------
+
+
+def test_scores_that_are_the_same_in_every_round_make_nobody_dominate(tmp_path: Path) -> None:
+    rows = [
+        Row(row.levels, row.round, score=50.0 + row.round,
+            cost=(CENT if row.levels["prompt"] == "warm" else 2 * CENT) + 10_000 * (row.round % 7))
+        for row in paired({"plain": 0.0, "warm": 4.0}, 20)
+    ]  # fmt: skip
+    found = study(make_run(tmp_path / "run", rows, TWO)).cost_quality
+    assert found is not None
+    assert found.dominating == ()
 
 
 def test_who_is_better_and_cheaper_dominates_and_is_alone_on_the_frontier(tmp_path: Path) -> None:

@@ -169,6 +169,7 @@ def import_as(
         raise BadInput(mistakes.found)
     source = str(paths[0])
     _check_lower(read, wishes, lower=lower)
+    lower = lower or _scores_low(read)
     require_scores(read, source)
     if len(read.rows) >= _MANY:
         listener(f"{len(read.rows):,} rows are read; a run is made of them")
@@ -185,7 +186,7 @@ def import_as(
 
     with setting_up(Path(results)):
         run_dir = create_run(Path(results), file, set_up)
-    taken = _taken(read, arranged, _lower_metrics(read, wishes))
+    taken = _taken(read, arranged, _lower_metrics(read, wishes), lower=lower)
     return Imported(Run(run_dir), taken, tuple(_notes(read, arranged, wishes)))
 
 
@@ -209,6 +210,12 @@ def _check_lower(read: ForeignResults, wishes: Wishes, *, lower: bool) -> None:
                 mistakes.append(Mistake("--lower", None, "", told))
     if mistakes:
         raise BadInput(mistakes)
+
+
+def _scores_low(read: ForeignResults) -> bool:
+    """Whether the score is something of which less is better, by what it is called."""
+    name = dict(read.taken).get("score", "").partition(",")[0]
+    return read.exported is None and less_is_better(name)
 
 
 def _lower_metrics(read: ForeignResults, wishes: Wishes) -> list[str]:
@@ -341,13 +348,14 @@ def _stand_ins(read: ForeignResults) -> dict[str, tuple[str, ...]] | None:
 
 
 def _taken(
-    read: ForeignResults, arranged: Arranged, lower_metrics: Sequence[str]
+    read: ForeignResults, arranged: Arranged, lower_metrics: Sequence[str], *, lower: bool
 ) -> tuple[tuple[str, str], ...]:
     """What was taken for what, with how much of it there is."""
     counts = {
         "variant": " x ".join(f"{len(levels):,}" for levels in arranged.levels.values()),
         "scenario": f"{len(arranged.scenarios):,}, which weigh alike"
         * (arranged.scenarios != (WHOLE,)),
+        "score": "less is better" * lower,
         "repeat": f"{arranged.repeats:,} at most",
         "unit": f"{len({one.row.unit for one in arranged.placed}):,}",
     }

@@ -7,12 +7,14 @@ import os
 import re
 import socket
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from random import SystemRandom
+from types import MappingProxyType
+from typing import Any
 
 from matrix.api.opened import NEWEST, RESULTS, Run
 from matrix.api.runs.budget_draws import Draw, budget_draw, budget_file, check_caps_left
@@ -267,14 +269,20 @@ def resume(
     if more:
         write_plan(run_dir, prepared)
     errored = redo_errored if isinstance(redo_errored, str) else "" if redo_errored else None
-    prepare_open_sessions(run_dir, prepared.kind, redo=redo_turn, at=clock(), errored=errored)
+    anew = prepare_open_sessions(
+        run_dir, prepared.kind, redo=redo_turn, at=clock(), errored=errored
+    )
     with (
         budget_draw(prepared, run_dir.parent, run_dir.name, clock, spent=past.charged) as draw,
         driving(run_dir),
     ):
         now = datetime.fromtimestamp(clock(), UTC)
         changes = tuple(CodeChange(at=now, what=in_line(one)) for one in changed)
-        return _drive(draw, run_dir, engine, listener, caps, changes)
+        resumed = {
+            "code_changes": (*file.code_changes, *changes),
+            "redone": (*file.redone, *([now] if anew else [])),
+        }
+        return _drive(draw, run_dir, engine, listener, caps, resumed)
 
 
 def _executor_for(prepared: Prepared, requested: AnyExecutor) -> tuple[Executor, str]:
@@ -294,11 +302,11 @@ def _drive(
     engine: Executor,
     listener: Listener,
     caps: tuple[CapGiven, ...] = (),
-    changes: tuple[CodeChange, ...] = (),
+    resumed: Mapping[str, Any] = MappingProxyType({}),
 ) -> Run:
     home = Path.cwd()
     try:
-        return _driven(draw, run_dir, home, engine, listener, caps, changes)
+        return _driven(draw, run_dir, home, engine, listener, caps, resumed)
     finally:
         os.chdir(home)  # an agent of Python in this process may have gone elsewhere
 
@@ -320,7 +328,7 @@ def _driven(
     engine: Executor,
     listener: Listener,
     caps: tuple[CapGiven, ...],
-    code_changes: tuple[CodeChange, ...],
+    resumed: Mapping[str, Any],
 ) -> Run:
     prepared = draw.prepared
     if draw.reduced:
@@ -355,7 +363,7 @@ def _driven(
             "cap_nano": prepared.spec.limits.cap_nano,
             "kind_code": code_hash(prepared.kind),
             "caps_given": caps,
-            "code_changes": (*file.code_changes, *code_changes),
+            **resumed,
             "plan": plan_summary(prepared).model_copy(
                 update={"scenario_table": prepared.scenarios or file.plan.scenario_table}
             ),

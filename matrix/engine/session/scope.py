@@ -28,6 +28,7 @@ from matrix.model.entries import RoleShare, Tally
 from matrix.model.errors import CallFailed, FolderUnavailable, UndeclaredConcurrency
 from matrix.model.records import (
     JSON,
+    OUTCOMES,
     Answer,
     Call,
     CallKey,
@@ -359,6 +360,8 @@ class Scope:
         self._step.players.append(player)
 
     def end(self, outcome: Outcome, reason: str) -> None:
+        if outcome not in OUTCOMES:
+            raise ValueError(f"ctx.end: found {outcome!r}; there are: {', '.join(OUTCOMES)}")
         self._step.ended = (outcome, reason)
 
     def _take_slot(self) -> str:

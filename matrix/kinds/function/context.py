@@ -13,12 +13,20 @@ import msgspec
 from matrix.kinds.context import Context
 from matrix.kinds.function.performance import CheckpointReached, Performance, Record
 from matrix.kinds.function.tools import ToolFunction, call_tool, tool_of
-from matrix.model.errors import CallFailed, SessionStop, UndeclaredConcurrency
+from matrix.model.errors import (
+    CallFailed,
+    SessionStop,
+    UndeclaredConcurrency,
+    did_you_mean,
+)
 from matrix.model.records import JSON, Answer, ChatMessage, Message, Outcome, SessionPlan, Tool
 from matrix.model.seeds import content_hash, stream
 
 T = TypeVar("T")
 P = ParamSpec("P")
+ENDS: Final = ("completed", "failed")
+"""How code may end a session."""
+
 MOST_TOLD: Final = 500
 """Characters of a tool's arguments that are kept as an event."""
 
@@ -264,7 +272,16 @@ class ScenarioContext:
             scope.event(kind, subject=subject, detail=detail, value=value, severity=severity)
 
     def end(self, outcome: Outcome = "completed", reason: str = "") -> None:
-        """Say how the session ends; of a class, that it is over after this turn."""
+        """Say how the session ends; of a class, that it is over after this turn.
+
+        Args:
+            outcome: ``completed``, or ``failed`` where the system under test has failed. Other ends
+                are those of limits and of trouble around a session, and not for code to say.
+            reason: In words.
+        """
+        if outcome not in ENDS:
+            told = f"ctx.end: found {outcome!r}; a session ends as {' or '.join(ENDS)}"
+            raise ValueError(f"{told}{did_you_mean(str(outcome), ENDS)}")
         self._play.ended = True
         if (scope := self._live) is not None:
             scope.end(outcome, reason)

@@ -13,7 +13,7 @@ from matrix.model.lines import in_line
 from matrix.model.metrics import unit_of
 from matrix.report.compare.labelled import by_parts
 from matrix.report.compare.unscored import uncounted_places
-from matrix.report.text import names_listed, plural
+from matrix.report.text import metric_value, names_listed, plural
 from matrix.stats import Comparison, Interval, mcnemar
 from matrix.stats.estimates.figures import decimals_for, ends, percent
 from matrix.stats.verdicts.sensitivity import Sensitivity
@@ -34,12 +34,14 @@ def cautions_of(judged: MatchupVerdict) -> tuple[str, ...]:
     """
     return (
         *_two_codes(judged),
+        *_paid_again(judged),
         *_places(judged),
         *_elsewhere(judged),
         *_parts(judged),
         *_at_cap(judged),
         *_unscored(judged),
         *_at_limit(judged),
+        *_errored(judged),
         *_overstated(judged),
         *_two_widths(judged),
     )
@@ -68,6 +70,32 @@ def _two_codes(judged: MatchupVerdict) -> Iterator[str]:
                 f"{in_line(what)} was changed while the run was there: {names_listed(counts)} were "
                 "played with what it is since, the others with what it was. If that changes what a "
                 "score means, this compares two measures; a new run has one code."
+            )
+
+
+def _paid_again(judged: MatchupVerdict) -> Iterator[str]:
+    """Sessions by variant whose costs hold what was paid before they were begun anew."""
+    matchup = judged.matchup
+    for index, tables in enumerate(matchup.sources):
+        times = tables.run.redone
+        if not times:
+            continue
+        columns = ["session_id", "started_at", "ended_at"]
+        sessions = tables.frame("sessions", columns).set_index("session_id")
+        mine = np.flatnonzero(matchup.source == index)
+        own = sessions.reindex(list(matchup.ids[mine]))
+        again = np.zeros(len(mine), dtype=np.bool_)
+        for at in times:
+            again |= np.asarray((own.started_at < at) & (own.ended_at >= at))
+        if again.any():
+            counts = [
+                f"{int(again[matchup.sides[mine] == side].sum()):,} of {name}"
+                for side, name in enumerate(matchup.variants)
+            ]
+            yield (
+                f"Sessions that were begun anew ({', '.join(counts)}) cost, and count, what was "
+                "asked before and after: their money, calls and tokens say more of that than of "
+                "their variants."
             )
 
 
@@ -158,15 +186,27 @@ def _unscored(judged: MatchupVerdict) -> Iterator[str]:
     winner, rival = names[worst.variant], names[worst.rival]
     if not worst.overturned:
         they = "it" if total == 1 else "they"
-        yield f"{told}; whatever {they} had scored, {winner} would still win."
+        yield f"{told}; whatever {they} had scored{_within(judged)}, {winner} would still win."
     elif worst.turns_at is None:
-        yield f"{told}; had those of {rival} gone as well as can be, {winner} would not win."
+        those = f"those of {rival} gone as well as can be"
+        if worst.missing:
+            those = f"those of {winner} gone as badly and those of {rival} as well as can be"
+        yield f"{told}; had {those}{_within(judged)}, {winner} would not win."
     else:
         own = verdict.variants[worst.variant].mean or 0.0
         yield (
             f"{told}; if the {worst.missing:,} of {winner} had averaged below "
             f"{worst.turns_at:.1f} (its others average {own:.1f}), it would not win."
         )
+
+
+def _within(judged: MatchupVerdict) -> str:
+    """Between what missing scores are taken to lie, where nothing bounds them."""
+    if judged.verdict.rules.score_bounds is not None:
+        return ""
+    seen = judged.table.scores[~np.isnan(judged.table.scores)]
+    low, high = (metric_value("", float(end)) for end in (seen.min(), seen.max()))
+    return f" (from {low} to {high}, the least and the most that was seen)"
 
 
 def _most_shaken(found: tuple[Sensitivity, ...]) -> Sensitivity | None:
@@ -202,6 +242,27 @@ def _at_limit(judged: MatchupVerdict) -> Iterator[str]:
         f"{int(cube[:, :, fewer].sum()):,} of {int(of[fewer]):,} of {matchup.variants[fewer]}: a "
         "hint and no proof, as one in ten pairs of equal variants differs so, and more where "
         f"sessions of a round go together; {counts} (compare.turn_limit)."
+    )
+
+
+def _errored(judged: MatchupVerdict) -> Iterator[str]:
+    """Shares of sessions that errored, where they differ notably: told as those at a limit are."""
+    table = judged.table
+    pairs = list(combinations(range(table.n_variants), 2))
+    if not table.errored.any() or not pairs:
+        return
+    there = {pair: np.broadcast_to(table.both_live(*pair)[:, None], table.errored.shape[:2])
+             for pair in pairs}  # fmt: skip
+    a, b = min(pairs, key=lambda pair: _p_mid(table.errored, there[pair], *pair))
+    if _p_mid(table.errored, there[a, b], a, b) >= NOTABLE_P:
+        return
+    more, fewer = sorted((a, b), key=lambda one: -int(table.errored[:, :, one].sum()))
+    names, of = judged.matchup.variants, table.live.sum(axis=0) * table.n_scenarios
+    counts = [int(table.errored[:, :, one].sum()) for one in (more, fewer)]
+    yield (
+        f"{counts[0]:,} of {int(of[more]):,} sessions of {names[more]} errored, against "
+        f"{counts[1]:,} of {int(of[fewer]):,} of {names[fewer]}: errors count as nobody's fault, "
+        "and are in no score and no failure gate; if they are the variant's own, this flatters it."
     )
 
 

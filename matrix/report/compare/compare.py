@@ -376,7 +376,7 @@ def _rests_on(judged: MatchupVerdict) -> str:
         )
     if verdict.pairs_errored and matchup.absent is None:
         lost = plural(verdict.pairs_errored, "pair")
-        parts.append(f"{lost} dropped for infrastructure errors")
+        parts.append(f"{lost} dropped because a session errored")
     parts += _of_import(matchup)
     if verdict.pairs_unscored and not left_out:
         told = plural(verdict.pairs_unscored, "pair")

@@ -147,7 +147,36 @@ class Matchup:
     def measured(self) -> list[str]:
         """Everything that sessions can be compared on; repeats left out."""
         names = {name for name in self.metrics if not name.startswith(JUDGE)}
-        return [*SESSION_METRICS, FAILED, *sorted(names - {*SESSION_METRICS, FAILED})]
+        names -= {*SESSION_METRICS, FAILED}
+        untold = self.untold
+        return [one for one in (*SESSION_METRICS, FAILED) if one not in untold] + sorted(names)
+
+    @property
+    def untold(self) -> frozenset[str]:
+        """What files of imported results do not tell: it is 0 in the tables, and means nothing."""
+        found = set[str]()
+        for tables in self.sources:
+            options = tables.run.spec.get("options") or {}
+            if not tables.run.imported or options.get("exported"):
+                continue
+            if not options.get("tells_failures"):
+                found.add(FAILED)
+            names = [name for name in SESSION_METRICS if name != SESSION_SCORE]
+            frame = tables.frame("sessions", names)
+            found |= {name for name in names if name == "turns" or not frame[name].any()}
+        return frozenset(found)
+
+    def require_told(self, metric: str) -> None:
+        """See that a metric is something that was measured.
+
+        Raises:
+            BadInput: Imported files do not tell it.
+        """
+        if metric in self.untold:
+            known = [name for name in (*SESSION_METRICS, FAILED) if name not in self.untold]
+            told = f"found {metric!r}, of which the imported files tell nothing; they have: "
+            told += ", ".join([*known, *self.score_names()])
+            raise BadInput([Mistake("--metric", None, "", told)])
 
     def values(self, metric: str) -> Floats:
         """A metric of every session; NaN where it has none.

@@ -214,6 +214,7 @@ def _decided(
 
 def _threshold_of(matchup: Matchup, metric: str, threshold: float, alpha: float) -> Threshold:
     try:
+        matchup.require_told(metric)
         return threshold_of(matchup, metric, threshold, alpha)
     except BadInput as error:
         raise BadInput(replace(one, source="--threshold") for one in error.mistakes) from None

@@ -143,6 +143,8 @@ def _dominates(
     if "plan not over" in judged.verdict.reasons:
         return False
     rules = judged.verdict.rules
+    if rules.delta is None and not _varies(judged, one, other):
+        return False  # what is not shown to be better counts as no worse only within a margin
     gate = gate_paired(
         sides[:, 0],
         sides[:, 1],
@@ -152,6 +154,12 @@ def _dominates(
     )
     error = judged.error_between(names[one], names[other])
     return dominates(gate_without_error(gate, error, better=rules.higher_is_better), ratio)
+
+
+def _varies(judged: MatchupVerdict, one: int, other: int) -> bool:
+    """Whether differences say anything: identical ones look as if nothing could be surer."""
+    sides = judged.table.paired(one, other)
+    return bool(np.ptp(sides[:, 0] - sides[:, 1]) > 0) if len(sides) else False
 
 
 def _frontier(

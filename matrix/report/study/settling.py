@@ -64,7 +64,7 @@ def settling_of(judged: MatchupVerdict) -> Settling:
             if verdict.rules.delta is None
             else "The plan has said what it can: the difference is known as closely as the margin."
         )
-        told = f"{why} To know it twice as closely takes {_so_many(more, unit, each)}."
+        told = f"{why} To know it twice as closely takes {_closer(judged, more, each)}."
         return Settling(None, None, None, each, f"{told} {_plan(judged)}")
     rounds = verdict.extra_rounds
     if rounds is None:
@@ -164,7 +164,8 @@ def _anew(judged: MatchupVerdict, each: NanoUSD | None) -> str:
         return (
             f"About {_so_many(more, unit, each)} would be needed to say more; {plays} plays them. "
         )
-    cost = "" if each is None else f" (about {show_usd(requested * each)} for all its variants)"
+    of_all = _round_of_all_nano(judged)
+    cost = "" if of_all is None else f" (about {show_usd(requested * of_all)} for all its variants)"
     return f"About {plural(requested, unit)} are needed, all in a new run{cost}: " + (
         "this one stopped when it was decided. "
         if decided and requested <= run.plan.rounds
@@ -183,6 +184,18 @@ def _both_anew(judged: MatchupVerdict, requested: int, each: NanoUSD | None) -> 
         f"About {plural(requested, unit)} are needed, all in new runs{cost}: these were planned "
         "with fewer, and adding some after this look errs more often than it says. "
     )
+
+
+def _closer(judged: MatchupVerdict, more: int, each: NanoUSD | None) -> str:
+    """So many more rounds; or a new run of them all, where this one may not grow."""
+    unit, sources = judged.matchup.unit, judged.matchup.sources
+    grows = judged.verdict.rules.engine == "open-ended" or sources[0].run.imported
+    if grows or unit != "round":
+        return _so_many(more, unit, each)
+    whole, of_all = more + max(judged.verdict.rounds_used, 1), _round_of_all_nano(judged)
+    cost = "" if of_all is None else f" (about {show_usd(whole * of_all)} for all variants)"
+    what = "a new run" if len(sources) == 1 else "new runs"
+    return f"{what} of {plural(whole, unit)}{cost}, as what was planned may not grow"
 
 
 def _plan(judged: MatchupVerdict) -> str:
@@ -205,6 +218,17 @@ def _round_nano(judged: MatchupVerdict) -> NanoUSD | None:
     live = table.live[-1]
     cost = float(np.nansum(cube_of(judged, judged.matchup.cost_usd)[:, :, live]))
     return round(cost / table.prefix_length * _overhead(judged) * NANO_PER_USD)
+
+
+def _round_of_all_nano(judged: MatchupVerdict) -> NanoUSD | None:
+    """The same of all variants, those that were dropped included: what a new run would have."""
+    table = judged.table
+    if not table.prefix_length or judged.matchup.unpriced:
+        return None
+    cost = np.nansum(cube_of(judged, judged.matchup.cost_usd), axis=1)
+    rounds = np.maximum(table.live.sum(axis=0), 1)
+    each = float((np.where(table.live, cost, 0.0).sum(axis=0) / rounds).sum())
+    return round(each * _overhead(judged) * NANO_PER_USD)
 
 
 def _overhead(judged: MatchupVerdict) -> float:

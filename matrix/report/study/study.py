@@ -163,6 +163,7 @@ def study_of(
     """
     asked = metric or matchup.metric
     matchup = matchup.with_metrics("score" if asked == COMPOSITE else asked)
+    matchup.require_told(asked)
     if asked == COMPOSITE and COMPOSITE not in matchup.measured():
         asked = "score"
     (baseline, chosen_by), judged = together(

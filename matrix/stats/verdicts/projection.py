@@ -69,12 +69,18 @@ def _until_shown(track: Track, pair: Comparison, table: RoundTable) -> int | Non
     if sd is None or pair.difference is None:
         return None
     needed = track.boundary.rounds_until(table.prefix_length, abs(pair.difference) / sd)
-    if needed is None or pair.enough_discordant:
-        return needed
+    differing = _until_discordant(pair)
+    return None if needed is None or differing is None else max(needed, differing)
+
+
+def _until_discordant(pair: Comparison) -> int | None:
+    """Rounds until enough yes/no pairs differ for any claim; 0 of other scores."""
+    if pair.enough_discordant:
+        return 0
     if not pair.discordant:
         return None
     requested = pair.n * (discordant_needed(pair.level) / pair.discordant - 1)
-    return max(needed, -int(-requested // 1))
+    return -int(-requested // 1)
 
 
 def _equalling(
@@ -90,9 +96,10 @@ def _equalling(
             return None
         room = rules.delta - abs(pair.difference)
         needed = track.boundary.rounds_until(table.prefix_length, room / sd)
-        if needed is None:
+        differing = _until_discordant(pair)
+        if needed is None or differing is None:
             return None
-        most = max(most, needed)
+        most = max(most, needed, differing)
     return most
 
 

@@ -166,6 +166,13 @@ def _alone(rows: Sequence[ForeignRow]) -> tuple[list[PlacedRow], int, int]:
     groups = defaultdict[tuple[str, tuple[str, ...]], list[ForeignRow]](list)
     for row in rows:
         groups[row.scenario, row.levels].append(row)
+    longest = defaultdict[str, int](int)
+    for (scenario, _), own in groups.items():
+        longest[scenario] = max(longest[scenario], len(own))
+    # a scenario's rows have the same numbers in every variant
+    first, rounds = dict[str, int](), 0
+    for scenario, size in longest.items():
+        first[scenario], rounds = rounds, rounds + size
     placed = []
     for (scenario, levels), own in groups.items():
         own.sort(key=lambda row: (row.score is None, row.score or 0.0, row.unit, row.where))
@@ -173,9 +180,9 @@ def _alone(rows: Sequence[ForeignRow]) -> tuple[list[PlacedRow], int, int]:
         draws.shuffle(own)
         placed += [
             PlacedRow(row, number, 1, scenario, content_hash([scenario, number, *levels]))
-            for number, row in enumerate(own)
+            for number, row in enumerate(own, first[scenario])
         ]
-    return placed, max(len(own) for own in groups.values()), 1
+    return placed, rounds, 1
 
 
 def tells_range(rows: Sequence[ForeignRow]) -> tuple[float, float] | None:

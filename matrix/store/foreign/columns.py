@@ -81,6 +81,9 @@ WENT_WRONG: Final = BROKE | {"failed", "failure", "fail"}
 FEWEST_UNITS: Final = 4
 """Units of each scenario from which on a column of a usual name is taken for scenarios."""
 
+_OF_RUNS: Final = frozenset({"session_id", "launch_order", "cost_nano", "prelude_id"})
+"""Columns that the table of sessions of a run has, as a data set of it does."""
+
 RESERVED: Final = frozenset(
     {"score", "failed", "cost_usd", "turns", "calls", "duration_s", "tokens_in", "tokens_out"}
 )
@@ -210,6 +213,10 @@ def _roles_of(
     """Which column is what; ``None`` where something is missing, which is told."""
     if not table.rows:
         say(None, "", "has no rows")
+        return None
+    if set(table.headers) >= _OF_RUNS:
+        told = "is the table `sessions` of a run, which does not say what the run was; export the "
+        say(None, "", f"{told}run itself: `matrix export RUN --to csv` or `--to inspect` come back")
         return None
     finder = _Finder(table, say)
 

@@ -322,6 +322,11 @@ class RunFile(_Part):
         description="Code of the user's own that sessions were played with from then on as it was "
         "by then, and before as it had been.",
     )
+    redone: tuple[AwareDatetime, ...] = Field(
+        default=(),
+        description="When turns or errored sessions of it were begun anew, in UTC: what was "
+        "answered in them before stays paid.",
+    )
     estimate: CostRange | None = Field(
         default=None,
         description="What it was expected to cost before it started; null where nobody knows, as "

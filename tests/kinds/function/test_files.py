@@ -326,6 +326,8 @@ def test_a_kind_that_scores_nothing_ends_with_an_error(project: Project) -> None
         ("ctx.effect('do', None); ctx.score('s', 1)", "write `await ctx.effect(...)`"),
         ("ctx.parallel([]); await ctx.checkpoint()", "write `await ctx.parallel(...)`"),
         ("ctx.score('z', 1)", "ctx.score: 'z' is not in scores=[...], which has s"),
+        ("ctx.end('fail', 'x')", "found 'fail'; a session ends as completed or failed; did you"),
+        ("ctx.end('censored', 'x')", "found 'censored'; a session ends as completed or failed"),
     ],
 )
 def test_what_code_does_wrong_ends_its_session_and_no_more(
@@ -358,14 +360,19 @@ def test_a_verdict_on_sessions_of_two_codes_says_how_many_are_of_each(project: P
     run = ("run", "sums.py", "--executor", "in-process", "--run-id", "it", "--per-cell", "30")
     factors = ("--set", "factors.extra=[0, 1]", "--quiet", "--set", "compare.failure_margin=90")
     assert project.matrix(*run, *factors).code == 0
-    assert "two measures" not in project.matrix("compare", "it").out
+    before = " ".join(project.matrix("compare", "it").out.split())
+    assert "two measures" not in before
+    assert "10 of 30 sessions of 1 errored, against 0 of 30 of 0" in before
+    assert "begun anew" not in before
     mended = code.replace("        raise ValueError\n", "        ctx.score('length', 9)\n")
     write(project, "sums.py", mended)
     redo = ("resume", "it", "--redo-errored", "--executor", "in-process", "--quiet")
     assert project.matrix(*redo).code == 0
     expected = "sums.py was changed while the run was there: 0 of 30 sessions of 0 and 10 of 30"
     for command in (("compare", "it"), ("show", "it"), ("report", "it", "--format", "md")):
-        assert expected in " ".join(project.matrix(*command).out.split()), command
+        told = " ".join(project.matrix(*command).out.split())
+        assert expected in told, command
+        assert "Sessions that were begun anew (0 of 0, 10 of 1) cost, and count, what was" in told
 
 
 def test_options_of_other_kinds_are_refused(project: Project) -> None:
