@@ -32,17 +32,21 @@ def cautions_of(judged: MatchupVerdict) -> tuple[str, ...]:
     Args:
         judged: The comparison with its verdict.
     """
+    unscored = tuple(_unscored(judged))
+    fragile = "fragile" in judged.verdict.flags
     return (
         *_two_codes(judged),
         *_paid_again(judged),
+        *_unknown(judged),
         *_places(judged),
         *_elsewhere(judged),
         *_parts(judged),
         *_at_cap(judged),
-        *_unscored(judged),
+        *(unscored if fragile else ()),
         *_at_limit(judged),
         *_errored(judged),
         *_overstated(judged),
+        *(() if fragile else unscored),
         *_two_widths(judged),
     )
 
@@ -162,14 +166,19 @@ def _at_cap(judged: MatchupVerdict) -> Iterator[str]:
     )
 
 
+def _unknown(judged: MatchupVerdict) -> Iterator[str]:
+    """Variants that no claim can be about, as none of their sessions has a score."""
+    verdict, names = judged.verdict, judged.matchup.variants
+    unknown = [names[one.index] for one in verdict.variants if one.mean is None]
+    if unknown and verdict.kind == "winner" and judged.matchup.is_due(judged.metric):
+        yield f"Nothing is known of {names_listed(unknown)}: this is about the other variants."
+
+
 def _unscored(judged: MatchupVerdict) -> Iterator[str]:
     """Sessions without a score by variant, and whether they could change who wins."""
     verdict, names = judged.verdict, judged.matchup.variants
     if not judged.matchup.is_due(judged.metric) or verdict.kind != "winner":
         return
-    unknown = [names[one.index] for one in verdict.variants if one.mean is None]
-    if unknown:
-        yield f"Nothing is known of {names_listed(unknown)}: this is about the other variants."
     counts = {
         names[one.index]: one.unscored
         for one in verdict.variants
