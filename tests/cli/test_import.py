@@ -690,3 +690,41 @@ def test_a_table_of_a_data_set_of_ours_says_what_comes_back(finished: Path, matr
     done = matrix("import", str(path), "--variant", "prompt")
     assert done.code == 2
     assert "`matrix export RUN --to csv` or `--to inspect` come back" in done.stderr
+
+
+def test_what_a_variant_has_no_row_of_is_no_session_that_errored(
+    here: Path, matrix: Matrix
+) -> None:
+    rows = [row for at, row in enumerate(paired(9.0)) if row[1] == "a" or at % 4 == 1]
+    write_csv(here / "r.csv", HEADERS, rows)
+    assert matrix("import", "r.csv", "--run-id", "it").code == 0
+    told = " ".join(matrix("compare", "it").stdout.split())
+    assert "over 30 complete units" in told
+    assert "errored, against" not in told
+    assert "have no score" not in told
+
+
+def test_lines_of_promptfoo_are_read_as_its_results_are(here: Path, matrix: Matrix) -> None:
+    """An answer that falls short has its reason as an error there, and is no failure."""
+    results = [
+        {
+            "provider": {"id": f"model-{name}"}, "prompt": {"raw": "Say it", "label": "it"},
+            "promptIdx": 0, "testIdx": test, "vars": {"q": f"q{test}"}, "cost": 0.001,
+            "success": good, "score": float(good), "failureReason": int(not good),
+            "gradingResult": {"pass": good, "score": float(good), "reason": "so"},
+            **({} if good else {"error": "Expected output to contain it"}),
+        }
+        for test in range(30)
+        for name in ("a", "b")
+        for good in [bool((test + (name == "a")) % 3)]
+    ]  # fmt: skip
+    (here / "it.json").write_text(json.dumps({"results": {"results": results}}))
+    (here / "it.jsonl").write_text("\n".join(map(json.dumps, results)))
+    found = []
+    for name in ("it.json", "it.jsonl"):
+        run = name.replace(".", "-")
+        assert "results of promptfoo" in matrix("import", name, "--run-id", run).stdout
+        told = json.loads(matrix("compare", run, "--json").stdout)
+        found.append([(row["level"], row["mean"], row["failed"]) for row in told["variants"]])
+    assert found[0] == found[1]
+    assert {failed for _, _, failed in found[0]} == {0}

@@ -258,8 +258,8 @@ def _errored(judged: MatchupVerdict) -> Iterator[str]:
     """Shares of sessions that errored, where they differ notably: told as those at a limit are."""
     table = judged.table
     pairs = list(combinations(range(table.n_variants), 2))
-    if not table.errored.any() or not pairs:
-        return
+    if judged.matchup.absent is not None or not table.errored.any() or not pairs:
+        return  # of imported results, what is not there stands for errored
     there = {pair: np.broadcast_to(table.both_live(*pair)[:, None], table.errored.shape[:2])
              for pair in pairs}  # fmt: skip
     a, b = min(pairs, key=lambda pair: _p_mid(table.errored, there[pair], *pair))

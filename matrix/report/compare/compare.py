@@ -40,7 +40,7 @@ from matrix.store.reading.reader import RunTables
 from matrix.store.run.run_folder import RunFile
 
 FLAGS: Mapping[Flag, str] = {
-    "fragile": "fragile: the sessions without a score could overturn it",
+    "fragile": "fragile: the scores that are missing could overturn it",
     "these scenarios only": "about the scenarios played, not others like them",
 }
 """What the flags of a verdict say to people."""

@@ -152,7 +152,7 @@ def ranking_section(ranking: Sequence[Configuration]) -> Section:
     numbers = tuple(range(len(names) + 1, len(names) + 5))
     return Section(
         "Configurations, the best mean score first:",
-        ["#", *names, "score", "scored", "failed", "$ each"],
+        ["#", *names, "score", "scored", "failed", "$ a session"],
         rows,
         (0, *numbers),
         ["Over all scenarios. By means alone: `matrix compare` says what is shown to be better."],

@@ -91,7 +91,7 @@ def advice_of(judged: MatchupVerdict) -> str:
         if any(one.error.concerns(name, other) for one in judged.elsewhere for other in names):
             return f"label sessions of this run before choosing {name}: see what to mind."
         if "fragile" in verdict.flags:
-            return f"look at the sessions without a score before choosing {name}."
+            return f"look at what has no score before choosing {name}."
         return f"choose {name}, as far as these scenarios and scores stand for what matters to you."
     if verdict.kind == "equivalent":
         return _among_equals(judged)

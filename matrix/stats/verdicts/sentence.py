@@ -60,7 +60,7 @@ def _winner(words: Wording) -> str:
     else:
         whom = f"{'both' if others == 2 else f'all {others}'} other variants{left}"
         closest = f", the closest being {words.worse},"
-    fragile = ", but fragile: the sessions without a score could overturn it"
+    fragile = ", but fragile: the scores that are missing could overturn it"
     return (
         f"{words.better} beats {whom}{words.on_metric}{closest} by {words.lead} over "
         f"{words.rounds}{words.looked}{fragile if 'fragile' in words.verdict.flags else ''}"
@@ -94,7 +94,7 @@ def _equivalent(words: Wording) -> str:
     if words.verdict.ahead is not None:
         ahead = f"; {words.names[words.verdict.ahead]} is statistically ahead"
     if "fragile" in words.verdict.flags:
-        fragile += "; fragile: the sessions without a score could overturn it"
+        fragile += "; fragile: the scores that are missing could overturn it"
     return (
         f"{who} are practically equivalent{words.on_metric}: {which} lies within {margin} either "
         f"way ({percent(words.interval)} interval of {words.better}'s lead over {words.worse}: "

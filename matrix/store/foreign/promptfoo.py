@@ -38,6 +38,16 @@ def results_in(value: Any) -> Sequence[Any] | None:
     return None
 
 
+def are_results(lines: Sequence[Any]) -> bool:
+    """Whether JSON lines are results of promptfoo: each is one, as in its list of them."""
+    return bool(lines) and all(
+        isinstance(one, dict)
+        and {"provider", "success"} <= one.keys()
+        and not {"gradingResult", "testIdx", "promptIdx"}.isdisjoint(one.keys())
+        for one in lines
+    )
+
+
 def read_promptfoo(source: str, found: Sequence[Any]) -> ForeignResults:
     """Its results: variants are providers and prompts, units are tests by their variables.
 

@@ -20,7 +20,7 @@ from matrix.store.foreign.inspect_logs import (
     read_logs,
     tables_of,
 )
-from matrix.store.foreign.promptfoo import read_promptfoo, results_in
+from matrix.store.foreign.promptfoo import are_results, read_promptfoo, results_in
 from matrix.store.foreign.results import (
     MOST_BYTES,
     MOST_ROWS,
@@ -32,8 +32,8 @@ from matrix.store.foreign.results import (
 from matrix.store.foreign.tables import (
     as_objects,
     csv_table,
-    lines_table,
     mistake_in,
+    objects_of_lines,
     objects_table,
     parquet_table,
     parse_json,
@@ -154,12 +154,12 @@ def _read(path: Path, clean: Cleaning) -> _Read:
 def _of_json(path: Path, content: bytes, clean: Cleaning) -> _Read:
     source = str(path)
     if path.suffix.lower() in (".jsonl", ".ndjson"):
-        return lines_table(path, content)
+        return _of_lines(path, content, clean)
     try:
         value = parse_json(text_of(content, source), source)
     except BadInput:
         if b"\n" in content and content.lstrip().partition(b"\n")[0].rstrip().endswith(b"}"):
-            return lines_table(path, content)
+            return _of_lines(path, content, clean)
         raise
     if is_log(value):
         return log_of_json(path, value)
@@ -169,3 +169,12 @@ def _of_json(path: Path, content: bytes, clean: Cleaning) -> _Read:
     if (objects := as_objects(value)) is not None:
         return objects_table(path, list(enumerate(objects, 1)))
     raise mistake_in(source, f"is JSON of no known form; what is read: {FORMS}")
+
+
+def _of_lines(path: Path, content: bytes, clean: Cleaning) -> _Read:
+    found = objects_of_lines(path, content)
+    values = [value for _, value in found]
+    if are_results(values):
+        clean.inside(values)
+        return read_promptfoo(str(path), values)
+    return objects_table(path, found, "a table (JSON lines)")

@@ -156,16 +156,15 @@ def _cell(value: Any) -> Cell:
     return json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 
-def lines_table(path: Path, content: bytes) -> ForeignTable:
-    """A JSON object in each line.
+def objects_of_lines(path: Path, content: bytes) -> list[tuple[int, Any]]:
+    """A JSON object in each line, with the line's number.
 
     Raises:
         BadInput: A line is none.
     """
     source = str(path)
     lines = enumerate(text_of(content, source).split("\n"), 1)
-    found = [(line, parse_json(text, source, line)) for line, text in lines if text.strip()]
-    return objects_table(path, found, "a table (JSON lines)")
+    return [(line, parse_json(text, source, line)) for line, text in lines if text.strip()]
 
 
 def parquet_table(path: Path) -> ForeignTable:

@@ -146,3 +146,37 @@ def test_other_impossible_inputs_are_refused() -> None:
         sd_of_difference(-1.0, 1.0, 1.5)
     with pytest.raises(ValueError, match="at least 1 nano-dollar"):
         rounds_for(10, 0)
+
+
+@pytest.mark.parametrize(
+    ("rounds", "effect", "variants", "reached"),
+    [
+        (10, 1.07, 2, 0.262),
+        (10, 1.4, 2, 0.537),
+        (10, 1.7, 2, 0.768),
+        (12, 1.265, 2, 0.678),
+        (16, 1.07, 2, 0.780),
+        (18, 1.07, 3, 0.760),
+        (31, 0.71, 2, 0.811),
+    ],
+)
+def test_few_rounds_of_open_ended_show_what_other_code_has_counted(
+    rounds: int, effect: float, variants: int, reached: float
+) -> None:
+    """By 60,000 runs of an implementation of its own, made from the published sources."""
+    goal = PowerGoal(engine="open-ended", n_variants=variants)
+    assert power_of_rounds(rounds, effect, 1.0, goal) == pytest.approx(reached, abs=0.017)
+
+
+@given(st.integers(10, 250), st.floats(0.1, 2.0), st.sampled_from([2, 4, 8]))
+def test_more_rounds_of_open_ended_show_more_and_the_smallest_has_the_chance(
+    n: int, effect: float, k: int
+) -> None:
+    goal = PowerGoal(engine="open-ended", n_variants=k)
+    assert power_of_rounds(n, effect, 1.0, goal) <= power_of_rounds(n + 1, effect, 1.0, goal)
+    least = smallest_effect(n, 2.0, goal)
+    assert least is not None
+    assert power_of_rounds(n, least, 2.0, goal) >= goal.power
+    assert power_of_rounds(n, least * 0.98, 2.0, goal) < goal.power
+    needed = rounds_needed(effect, 1.0, goal)
+    assert power_of_rounds(needed, effect, 1.0, goal) >= goal.power or needed > 256

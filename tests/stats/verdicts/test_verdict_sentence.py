@@ -51,7 +51,7 @@ def test_a_winner_is_one_plain_sentence(normal_table: Any) -> None:
 def test_a_fragile_winner_says_so(normal_table: Any) -> None:
     rules = Rules(failure_margin=0.5)
     verdict = fixed_n_verdict(normal_table([0, 5], fail={1: 20}), rules)
-    assert "but fragile: the sessions without a score could overturn it." in verdict_sentence(
+    assert "but fragile: the scores that are missing could overturn it." in verdict_sentence(
         verdict, NAMES[:2]
     )
 
