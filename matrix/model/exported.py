@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from matrix.model.lines import require_line
 from matrix.model.spec.run_spec import Compare
+
+CODE: Final = "the kind's code"
+"""What is not the same where a kind that is a file was changed."""
 
 _Line = Annotated[str, Field(max_length=120), AfterValidator(require_line)]
 
@@ -32,3 +36,28 @@ class ExportedFacts(BaseModel):
         default=(), max_length=200, description="Roles that simulated models play."
     )
     mixed: bool = Field(default=False, description="Whether real models play beside those.")
+    contents: Mapping[_Line, _Line] = Field(
+        default_factory=dict,
+        max_length=200,
+        description="Scenario -> hash of what it was played with; empty where that is not known.",
+    )
+    code: _Line = Field(default="", description="Hash of the kind's code, where it is a file.")
+    code_changes: tuple[_Line, ...] = Field(
+        default=(), max_length=50, description="Code that was another for some of its sessions."
+    )
+    redone: bool = Field(
+        default=False, description="Whether sessions of it were begun anew, and paid for twice."
+    )
+    unlike: tuple[_Line, ...] = Field(
+        default=(),
+        max_length=201,
+        description="What is other in one than in another of the runs that are imported together.",
+    )
+
+
+def unlike(one: ExportedFacts, two: ExportedFacts) -> list[str]:
+    """What two runs were played with that is not the same, as far as both say it."""
+    shared = one.contents.keys() & two.contents.keys()
+    found = sorted(name for name in shared if one.contents[name] != two.contents[name])
+    code = [CODE] if one.code and two.code and one.code != two.code else []
+    return [*code, *found]

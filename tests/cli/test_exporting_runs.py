@@ -271,3 +271,40 @@ def test_a_session_that_a_limit_of_money_ended_is_a_failure_in_a_log_of_inspect(
             for name in archive.namelist():
                 if name.startswith("samples/"):
                     assert "error" in json.loads(archive.read(name))
+
+
+@pytest.mark.slow
+def test_a_file_says_what_its_run_was_played_with_and_a_comparison_what_is_other(
+    here: Path, matrix: Matrix
+) -> None:
+    code = (
+        "import matrix\n@matrix.scenario(cases='cases.csv', simulated={'agent': 'four'})\n"
+        "async def sums(ctx, question: str):\n"
+        "    said = await ctx.ask('agent', question)\n"
+        "    if FAILS and ctx.plan.round % 3 == 0:\n        raise ValueError\n"
+        "    ctx.score('right', len(said.text) + ctx.plan.round % 2)\n"
+    )
+    play = ("run", "sums.py", "--executor", "in-process", "--per-cell", "12", "--quiet")
+    for run, second, fails in (("one", "2+2?", 0), ("two", "3+3?", 0), ("mended", "2+2?", 1)):
+        (here / "sums.py").write_text(code.replace("FAILS", str(fails)))
+        (here / "cases.csv").write_text(f"name,question\na,1+1?\nb,{second}\n")
+        assert matrix(*play, "--run-id", run).code == 0
+    (here / "sums.py").write_text(code.replace("FAILS", "0"))
+    assert matrix("resume", "mended", "--redo-errored", "--executor", "in-process").code == 0
+    files = {}
+    for run in ("one", "two", "mended"):
+        files[run] = here / f"{run}.csv"
+        assert matrix("export", run, "--to", "csv", "-o", f"{run}.csv").code == 0
+    assert matrix("import", "one.csv", "two.csv", "--run-id", "both").code == 0
+    told = " ".join(matrix("compare", "both").stdout.split())
+    assert "The runs are not alike in b: what differs between them may be that." in told
+    assert matrix("import", "one.csv", "--run-id", "base").code == 0
+    told = " ".join(matrix("compare", "base", "two").stdout.split())
+    assert "what is played in b" in told
+    assert "what is played" not in matrix("compare", "base", "one").stdout
+    assert matrix("import", "mended.csv", "--run-id", "again").code == 0
+    assert matrix("import", "one.csv", "mended.csv", "--run-id", "with").code == 0
+    told = " ".join(matrix("compare", "with").stdout.split())
+    assert "sums.py was changed while the run was played" in told
+    assert "Some sessions were begun anew" in told
+    assert "not alike" not in told, "it was mended to the very code of the other"

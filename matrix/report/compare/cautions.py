@@ -13,6 +13,7 @@ from matrix.model.lines import in_line
 from matrix.model.metrics import unit_of
 from matrix.report.compare.labelled import by_parts
 from matrix.report.compare.unscored import uncounted_places
+from matrix.report.export.facts import facts_of
 from matrix.report.text import metric_value, names_listed, plural
 from matrix.stats import Comparison, Interval, mcnemar
 from matrix.stats.estimates.figures import decimals_for, ends, percent
@@ -35,6 +36,7 @@ def cautions_of(judged: MatchupVerdict) -> tuple[str, ...]:
     unscored = tuple(_unscored(judged))
     fragile = "fragile" in judged.verdict.flags
     return (
+        *_of_files(judged),
         *_two_codes(judged),
         *_paid_again(judged),
         *_unknown(judged),
@@ -49,6 +51,29 @@ def cautions_of(judged: MatchupVerdict) -> tuple[str, ...]:
         *(() if fragile else unscored),
         *_two_widths(judged),
     )
+
+
+def _of_files(judged: MatchupVerdict) -> Iterator[str]:
+    """What files of runs' results say of how those were played."""
+    for tables in judged.matchup.sources:
+        if not tables.run.imported:
+            continue
+        facts = facts_of(tables)
+        if facts.unlike:
+            unlike = names_listed([in_line(one) for one in facts.unlike])
+            yield f"The runs are not alike in {unlike}: what differs between them may be that."
+        if facts.code_changes:
+            changed = names_listed([in_line(one) for one in facts.code_changes])
+            yield (
+                f"{changed} was changed while the run was played: some sessions were played with "
+                "what it was, others with what it became, and the file does not say which. If "
+                "that changes what a score means, this compares two measures."
+            )
+        if facts.redone:
+            yield (
+                "Some sessions were begun anew, and cost, and count, what was asked before and "
+                "after; the file does not say which."
+            )
 
 
 def _two_codes(judged: MatchupVerdict) -> Iterator[str]:

@@ -9,6 +9,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from matrix.engine.prepare.plan_file import texts_of
+from matrix.model.exported import CODE, unlike
+from matrix.model.lines import in_line
+from matrix.report.export.facts import facts_of
 from matrix.report.text import names_listed
 from matrix.store.reading.reader import RunTables
 
@@ -21,7 +24,7 @@ _RULES: Final = ("turn_limit", "confidence", "margin", "failure_margin", "failur
 def changes_between(one: RunTables, two: RunTables, *, judged_twice: bool = False) -> str:
     """What is other in the second run, in words; empty if nothing is that plans tell.
 
-    Results that were imported have no plan that tells anything.
+    Results that were imported have no plan that tells anything; those of a run of ours have hashes.
 
     Args:
         one: A run.
@@ -30,10 +33,18 @@ def changes_between(one: RunTables, two: RunTables, *, judged_twice: bool = Fals
             judges that it was given, is no change of what is judged.
     """
     if one.run.imported or two.run.imported:
-        return ""
+        return _of_files(one, two)
     texts = _texts(one, two, of_both=judged_twice)
     of_each = [f"{name} of {names_listed(scenarios)}" for name, scenarios in texts.items()]
     return "; ".join([*of_each, *_parts(one.run.spec, two.run.spec)])
+
+
+def _of_files(one: RunTables, two: RunTables) -> str:
+    """The same where one or both come from files, as far as these say it."""
+    found = unlike(facts_of(one), facts_of(two))
+    scenarios = [in_line(name) for name in found if name != CODE]
+    told = [f"what is played in {names_listed(scenarios)}"] if scenarios else []
+    return "; ".join([*told, *([CODE] if CODE in found else [])])
 
 
 def other_rules(one: RunTables, two: RunTables) -> str:

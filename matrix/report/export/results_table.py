@@ -9,13 +9,12 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from matrix.engine.prepare.judges import lower_is_better_of
-from matrix.engine.prepare.registry import scoring_kind
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.exported import ExportedFacts
 from matrix.model.lines import csv_cell, in_line, no_formula
 from matrix.report.compare.matchup import JUDGE
 from matrix.report.compare.pairing import pairing_of
+from matrix.report.export.facts import facts_of
 from matrix.store.foreign.exported import FACTS, VARIANT, score_header
 from matrix.store.reading.reader import RunTables
 from matrix.store.reading.session_scores import session_scores
@@ -99,7 +98,7 @@ def results_of(tables: RunTables) -> Results:
         cells += [row[column] for column in _LAST]
         rows[str(row["session_id"])] = tuple(map(_cell, cells))
     headers = ("unit", "scenario", *levels, *repeat, *_OF_SESSION, *heads, *_LAST)
-    return Results(headers, rows, _facts(run))
+    return Results(headers, rows, facts_of(tables))
 
 
 def _scores(tables: RunTables, ids: Sequence[str]) -> dict[str, Any]:
@@ -111,25 +110,6 @@ def _scores(tables: RunTables, ids: Sequence[str]) -> dict[str, Any]:
             headers.add(header)
             kept[name] = found[name]
     return kept
-
-
-def _facts(run: RunFile) -> ExportedFacts:
-    spec = run.run_spec
-    kind = scoring_kind(run.kind, spec.options, kept=run.kind_facts)
-    exported = (spec.options or {}).get("exported") or {}
-    compare = spec.compare.model_copy(
-        update={"engine": "fixed", "look_at_cap": False, "factor": run.plan.compared}
-    )
-    return ExportedFacts(
-        run=run.run_id,
-        kind=str(exported.get("kind") or run.kind),
-        seed=spec.seed,
-        compare=compare.model_copy(update={"metric": run.plan.metric}),
-        lower=tuple(sorted(kind.lower_is_better | lower_is_better_of(spec))),
-        score_range=run.plan.score_range,
-        simulated=run.simulated_roles if run.simulated else (),
-        mixed=run.mixed,
-    )
 
 
 def losses_of(run: RunFile) -> Iterator[str]:

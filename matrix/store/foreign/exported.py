@@ -14,7 +14,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from matrix.model.errors import BadInput
-from matrix.model.exported import ExportedFacts
+from matrix.model.exported import ExportedFacts, unlike
 from matrix.model.lines import formula_again, in_line, no_formula
 from matrix.model.records import OUTCOMES, Outcome
 from matrix.store.foreign.columns import Cell, ForeignTable
@@ -79,7 +79,16 @@ def read_exported(tables: Sequence[ForeignTable]) -> ForeignResults:
     first, facts = known[0]
     if len(known) > 1:
         compare = facts.compare.model_copy(update={"factor": _RUN})
-        facts = known[-1][1].model_copy(update={"compare": compare})
+        others = [name for _, one in known for name in unlike(facts, one)]
+        changed = dict.fromkeys(what for _, one in known for what in one.code_changes)
+        facts = known[-1][1].model_copy(
+            update={
+                "compare": compare,
+                "unlike": tuple(dict.fromkeys(others)),
+                "code_changes": tuple(changed),
+                "redone": any(one.redone for _, one in known),
+            }
+        )
     factors = (_RUN,) * (len(tables) > 1) + tuple(_factors(first))
     runs = ", ".join(one.run for _, one in known)
     return ForeignResults(

@@ -1,0 +1,67 @@
+"""What a run's results in a file say of the run, and what of two runs is not the same by that."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from matrix.engine.prepare.judges import lower_is_better_of
+from matrix.engine.prepare.plan_file import texts_of
+from matrix.engine.prepare.registry import scoring_kind
+from matrix.kinds.protocol import KEPT_KIND
+from matrix.model.exported import ExportedFacts
+from matrix.model.lines import in_line
+from matrix.model.seeds import content_hash
+from matrix.store.reading.reader import RunTables
+
+_MOST_CONTENTS: Final = 200
+_LONGEST: Final = 120
+
+
+def facts_of(tables: RunTables) -> ExportedFacts:
+    """What is said of a run: as it was imported with, or as it was played."""
+    run = tables.run
+    spec = run.run_spec
+    kind = scoring_kind(run.kind, spec.options, kept=run.kind_facts)
+    given = (spec.options or {}).get("exported") if run.imported else None
+    before = None if given is None else ExportedFacts.model_validate(given)
+    compare = spec.compare.model_copy(
+        update={"engine": "fixed", "look_at_cap": False, "factor": run.plan.compared}
+    )
+    found = ExportedFacts(
+        run=run.run_id,
+        kind=run.kind if before is None else before.kind,
+        seed=spec.seed,
+        compare=compare.model_copy(update={"metric": run.plan.metric}),
+        lower=tuple(sorted(kind.lower_is_better | lower_is_better_of(spec))),
+        score_range=run.plan.score_range,
+        simulated=run.simulated_roles if run.simulated else (),
+        mixed=run.mixed,
+    )
+    if before is not None:
+        kept = ("contents", "code", "code_changes", "redone", "unlike")
+        return found.model_copy(update={name: getattr(before, name) for name in kept})
+    if run.imported:
+        return found
+    changed = dict.fromkeys(in_line(one.what)[:_LONGEST] for one in run.code_changes)
+    return found.model_copy(
+        update={
+            "contents": _contents(tables),
+            "code": run.kind_code[:_LONGEST],
+            "code_changes": tuple(changed)[:50],
+            "redone": bool(run.redone),
+        }
+    )
+
+
+def _contents(tables: RunTables) -> dict[str, str]:
+    """Scenario -> hash of its texts, but the kind's code; nothing of very many."""
+    texts = texts_of(tables.run_dir)
+    if len(texts) > _MOST_CONTENTS:
+        return {}
+    return {
+        in_line(scenario)[:_LONGEST]: content_hash(
+            [[name, sorted(keys)] for name, keys in sorted(own.items()) if name != KEPT_KIND],
+            length=16,
+        )
+        for scenario, own in texts.items()
+    }
