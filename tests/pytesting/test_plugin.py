@@ -97,19 +97,24 @@ def test_what_is_undecided_fails_where_that_is_asked_for(tmp_path: Path) -> None
 
 @pytest.mark.slow
 def test_a_regression_against_a_file_that_export_wrote_fails(tmp_path: Path) -> None:
-    before, after = tmp_path / "before", tmp_path / "after"
-    for folder, chance in ((before, 0.95), (after, 0.2)):
+    before, after, alike = (tmp_path / name for name in ("before", "after", "alike"))
+    for folder, chance in ((before, 0.95), (after, 0.2), (alike, 0.96)):
         folder.mkdir()
         more = {"baseline": "coins.csv", "margin": 0.3}
         (folder / "coins.py").write_text(HEAD + coin("toss", chance, **more))
     play = ("run", "coins.py", "--sessions", "80", "--executor", "in-process", "--run-id", "old")
     assert run_program(before, *play).code == 0
-    for folder in (before, after):
+    for folder in (before, after, alike):
         place = str(folder / "coins.csv")
         assert run_program(before, "export", "old", "--to", "csv", "-o", place).code == 0
     done = run_pytest(tmp_path, "--matrix", "--matrix-sessions", "80", ".")
-    assert "1 failed, 1 passed" in done.out
+    assert "1 failed, 2 passed, " in done.out
+    other = "other than in coins: the kind's code"
+    (warning,) = (line for line in done.out.splitlines() if "PytestWarning: " in line)
+    assert warning.strip().startswith("alike/coins.py:4: ")
+    assert other in warning
     told = message(failed_in(tmp_path), "failure")
+    assert other in told
     assert told.startswith("REGRESSION against coins: score -0.")
     assert "margin 0.300" in told
     assert "of the same seed" in told

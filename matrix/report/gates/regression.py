@@ -65,6 +65,7 @@ class Regression:
         failures_kind: The gate on failures.
         extra: Further rounds until it decides, if things go on as they are; ``None`` where no
             number can be given, 0 once it has.
+        other: What is other in the run than in the baseline beside what is compared, in words.
         sentence: All of it for people.
     """
 
@@ -82,6 +83,7 @@ class Regression:
     extra: int | None
     sentence: str
     score_digits: int = 1
+    other: str = ""
 
 
 def regression(matchup: Matchup, metric: str | None = None, margin: float = 0.0) -> Regression:
@@ -130,6 +132,7 @@ def regression(matchup: Matchup, metric: str | None = None, margin: float = 0.0)
         sentence="",
         score_digits=matchup.score_digits,
     )
+    found = replace(found, other=changes_between(*matchup.sources))
     return replace(found, sentence=_sentence(found, matchup))
 
 
@@ -222,8 +225,8 @@ def _sentence(found: Regression, matchup: Matchup) -> str:
     if found.kind == "not_enough_data":
         parts.append(_still_needed(found))
     rests = f"{plural(found.rounds, 'complete round')} in common, {matchup.basis}"
-    if other := changes_between(*matchup.sources):
-        parts.append(f"other than in {found.baseline}: {other}")
+    if found.other:
+        parts.append(f"other than in {found.baseline}: {found.other}")
     if rules := other_rules(*matchup.sources):
         parts.append(f"by this run's rules: {rules}")
     parts += [
