@@ -2,6 +2,7 @@
 
 python -m benchmarks.detectors                          the set that the detectors are made with
 python -m benchmarks.detectors held-out                 the set that is kept from them
+python -m benchmarks.detectors third-author             one that nothing was made with yet
 python -m benchmarks.detectors development --misses     each miss and false alarm, with its words
 python -m benchmarks.detectors --files 'more-*'         the part that a second author wrote
 python -m benchmarks.detectors --judge MODEL --max-cost 2   and what a judge adds
@@ -38,7 +39,7 @@ from matrix.model.errors import MatrixError
 from matrix.model.records import Message
 
 FOLDER: Final = Path(__file__).parent / "labelled"
-SETS: Final = ("development", "held-out")
+SETS: Final = ("development", "held-out", "third-author")
 STUCK_AFTER: Final = 3
 """What the labels call stuck: so many turns without any progress."""
 
