@@ -17,10 +17,10 @@ ARGUMENTS: Final = {
     **{f"--{name.replace('_', '-')}": name for name in (
         "against", "allow_errored", "at_cap", "baseline", "below", "budget", "by", "confidence",
         "correlation", "cost", "effect", "engine", "executor", "factor", "fail_on",
-        "failure_margin", "judge", "kind", "lower", "margin", "max_cost", "max_turns", "metric", "pairs",
-        "per_cell", "repeat", "repeats", "results", "rounds", "run_id", "scenario", "score", "sd",
-        "sd_a", "sd_b", "seed", "sessions", "since", "status", "target", "times", "to", "top", "turn", "unit",
-        "variant", "variants", "where",
+        "failure_margin", "judge", "kind", "lower", "margin", "max_cost", "max_turns", "metric",
+        "pairs", "per_cell", "repeat", "repeats", "results", "rounds", "run_id", "scenario",
+        "score", "sd", "sd_a", "sd_b", "seed", "sessions", "since", "status", "target", "times",
+        "to", "top", "turn", "unit", "variant", "variants", "where",
     )},
     **{f"--{name.replace('_', '-')}": f"{name}=True" for name in (
         "allow_outside", "finish_last", "force", "lower_is_better", "missing", "redo_errored",
