@@ -13,6 +13,9 @@ from matrix.model.spec.run_spec import Compare
 CODE: Final = "the kind's code"
 """What is not the same where a kind that is a file was changed."""
 
+MOST_CHANGES: Final = 50
+"""Files whose changes are told."""
+
 _Line = Annotated[str, Field(max_length=120), AfterValidator(require_line)]
 
 
@@ -43,7 +46,9 @@ class ExportedFacts(BaseModel):
     )
     code: _Line = Field(default="", description="Hash of the kind's code, where it is a file.")
     code_changes: tuple[_Line, ...] = Field(
-        default=(), max_length=50, description="Code that was another for some of its sessions."
+        default=(),
+        max_length=MOST_CHANGES,
+        description="Code that was another for some of its sessions.",
     )
     redone: bool = Field(
         default=False, description="Whether sessions of it were begun anew, and paid for twice."

@@ -712,6 +712,7 @@ def test_lines_of_promptfoo_are_read_as_its_results_are(here: Path, matrix: Matr
             "promptIdx": 0, "testIdx": test, "vars": {"q": f"q{test}"}, "cost": 0.001,
             "success": good, "score": float(good), "failureReason": int(not good),
             "gradingResult": {"pass": good, "score": float(good), "reason": "so"},
+            "namedScores": {"latency": 1.0 + test % 3},
             **({} if good else {"error": "Expected output to contain it"}),
         }
         for test in range(30)
@@ -723,7 +724,9 @@ def test_lines_of_promptfoo_are_read_as_its_results_are(here: Path, matrix: Matr
     found = []
     for name in ("it.json", "it.jsonl"):
         run = name.replace(".", "-")
-        assert "results of promptfoo" in matrix("import", name, "--run-id", run).stdout
+        made = " ".join(matrix("import", name, "--run-id", run).stdout.split())
+        assert "results of promptfoo" in made
+        assert "less is better: latency" in made
         told = json.loads(matrix("compare", run, "--json").stdout)
         found.append([(row["level"], row["mean"], row["failed"]) for row in told["variants"]])
     assert found[0] == found[1]

@@ -175,7 +175,8 @@ def import_as(
         listener(f"{len(read.rows):,} rows are read; a run is made of them")
     arranged = arrange(read, source, must_pair=wishes.unit not in (None, NONE))
     now = datetime.fromtimestamp(clock(), UTC)
-    spec = _spec(paths, read, arranged, clean, _lower_metrics(read, wishes), lower=lower)
+    less = _lower_metrics(read, wishes)
+    spec = _spec(paths, read, arranged, clean, less, lower=lower)
     identity = run_id or new_run_id(spec.name, now, SystemRandom())
     file = _run_file(spec, identity, now, read, arranged)
     sources = [_source_of(path, clean) for path in paths]
@@ -186,7 +187,7 @@ def import_as(
 
     with setting_up(Path(results)):
         run_dir = create_run(Path(results), file, set_up)
-    taken = _taken(read, arranged, _lower_metrics(read, wishes), lower=lower)
+    taken = _taken(read, arranged, less, lower=lower)
     return Imported(Run(run_dir), taken, tuple(_notes(read, arranged, wishes)))
 
 
@@ -361,7 +362,8 @@ def _taken(
     }
     known = [(label, text) for label, text in read.taken if label != "unit" or arranged.paired]
     if lower_metrics:
-        place = [label for label, _ in known].index("metrics") + 1
+        labels = [label for label, _ in known]
+        place = labels.index("metrics") + 1 if "metrics" in labels else len(labels)
         known.insert(place, ("", f"less is better: {', '.join(lower_metrics[:30])}"))
     return tuple(
         (label, f"{text} ({counts[label]})" if counts.get(label) else text) for label, text in known

@@ -41,8 +41,7 @@ def with_code_of_now(prepared: Prepared, project: Path, *, redone: bool) -> Code
     Raises:
         BadInput: What is in the file now cannot play the run's sessions.
     """
-    kind = prepared.kind
-    if not isinstance(kind, KeptKind) or not (why := kind.changed(project)):
+    if not (why := _changed(prepared, project)):
         return CodeOfNow(prepared)
     file = kind_file(prepared.kind.name)
     if not redone or file is None or not (project / file.file).exists():
@@ -65,10 +64,15 @@ def with_code_of_now(prepared: Prepared, project: Path, *, redone: bool) -> Code
     return CodeOfNow(replace(prepared, kind=now, resources=resources), told, file.file)
 
 
+def _changed(prepared: Prepared, project: Path) -> str:
+    """That the file of a run's kind is not as it was; empty if it is, or there is none."""
+    kind = prepared.kind
+    return kind.changed(project) if isinstance(kind, KeptKind) else ""
+
+
 def code_of_then(prepared: Prepared) -> str:
     """That a continuation is played with code that its file has no more; empty if it is not."""
-    kind = prepared.kind
-    if not isinstance(kind, KeptKind) or not (why := kind.changed(prepared.env_file.parent)):
+    if not (why := _changed(prepared, prepared.env_file.parent)):
         return ""
     return (
         f"{why} when the run began: its sessions are played on with the code that they were begun "

@@ -279,10 +279,11 @@ def resume(
         now = datetime.fromtimestamp(clock(), UTC)
         changes = tuple(CodeChange(at=now, what=in_line(one)) for one in changed)
         resumed = {
+            "caps_given": caps,
             "code_changes": (*file.code_changes, *changes),
             "redone": (*file.redone, *([now] if anew else [])),
         }
-        return _drive(draw, run_dir, engine, listener, caps, resumed)
+        return _drive(draw, run_dir, engine, listener, resumed)
 
 
 def _executor_for(prepared: Prepared, requested: AnyExecutor) -> tuple[Executor, str]:
@@ -301,12 +302,11 @@ def _drive(
     run_dir: Path,
     engine: Executor,
     listener: Listener,
-    caps: tuple[CapGiven, ...] = (),
     resumed: Mapping[str, Any] = MappingProxyType({}),
 ) -> Run:
     home = Path.cwd()
     try:
-        return _driven(draw, run_dir, home, engine, listener, caps, resumed)
+        return _driven(draw, run_dir, home, engine, listener, resumed)
     finally:
         os.chdir(home)  # an agent of Python in this process may have gone elsewhere
 
@@ -327,7 +327,6 @@ def _driven(
     home: Path,
     engine: Executor,
     listener: Listener,
-    caps: tuple[CapGiven, ...],
     resumed: Mapping[str, Any],
 ) -> Run:
     prepared = draw.prepared
@@ -362,7 +361,6 @@ def _driven(
             "gate": None,
             "cap_nano": prepared.spec.limits.cap_nano,
             "kind_code": code_hash(prepared.kind),
-            "caps_given": caps,
             **resumed,
             "plan": plan_summary(prepared).model_copy(
                 update={"scenario_table": prepared.scenarios or file.plan.scenario_table}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ from matrix.model.lines import in_line
 from matrix.model.metrics import unit_of
 from matrix.report.compare.labelled import by_parts
 from matrix.report.compare.unscored import uncounted_places
-from matrix.report.export.facts import facts_of
+from matrix.report.export.facts import facts_given
 from matrix.report.text import metric_value, names_listed, plural
 from matrix.stats import Comparison, Interval, mcnemar
 from matrix.stats.estimates.figures import decimals_for, ends, percent
@@ -22,6 +22,7 @@ from matrix.stats.verdicts.sequential import lead_after_looks
 
 if TYPE_CHECKING:
     from matrix.report.compare.compare import MatchupVerdict
+    from matrix.stats.rounds.round_table import RoundTable
 
 NOTABLE_P = 0.1
 """McNemar's mid-p below which shares of sessions at their limit of turns are called different."""
@@ -56,9 +57,8 @@ def cautions_of(judged: MatchupVerdict) -> tuple[str, ...]:
 def _of_files(judged: MatchupVerdict) -> Iterator[str]:
     """What files of runs' results say of how those were played."""
     for tables in judged.matchup.sources:
-        if not tables.run.imported:
+        if (facts := facts_given(tables.run)) is None:
             continue
-        facts = facts_of(tables)
         if facts.unlike:
             unlike = names_listed([in_line(one) for one in facts.unlike])
             yield f"The runs are not alike in {unlike}: what differs between them may be that."
@@ -76,24 +76,30 @@ def _of_files(judged: MatchupVerdict) -> Iterator[str]:
             )
 
 
+def _times(judged: MatchupVerdict, source: int) -> tuple[Any, npt.NDArray[np.int64]]:
+    """When each session of one source began and ended, in the matchup's order, and its variant."""
+    matchup = judged.matchup
+    mine = matchup.source == source
+    columns = ["session_id", "started_at", "ended_at"]
+    sessions = matchup.sources[source].frame("sessions", columns).set_index("session_id")
+    return sessions.reindex(list(matchup.ids[mine])), matchup.sides[mine]
+
+
 def _two_codes(judged: MatchupVerdict) -> Iterator[str]:
     """Sessions by variant that code was another for than for the others of their run."""
-    matchup = judged.matchup
-    for index, tables in enumerate(matchup.sources):
+    for index, tables in enumerate(judged.matchup.sources):
         first = {one.what: one.at for one in reversed(tables.run.code_changes)}
         if not first:
             continue
-        sessions = tables.frame("sessions", ["session_id", "ended_at"]).set_index("session_id")
-        mine = np.flatnonzero(matchup.source == index)
-        ended = sessions.ended_at.reindex(list(matchup.ids[mine]))
+        times, sides = _times(judged, index)
         for what, at in first.items():
-            after = np.asarray(ended >= at)
+            after = np.asarray(times.ended_at >= at)
             if not after.any() or after.all():
                 continue
             counts = [
                 f"{int(after[here].sum()):,} of {int(here.sum()):,} sessions of {name}"
-                for side, name in enumerate(matchup.variants)
-                if (here := matchup.sides[mine] == side).any()
+                for side, name in enumerate(judged.matchup.variants)
+                if (here := sides == side).any()
             ]
             yield (
                 f"{in_line(what)} was changed while the run was there: {names_listed(counts)} were "
@@ -104,22 +110,16 @@ def _two_codes(judged: MatchupVerdict) -> Iterator[str]:
 
 def _paid_again(judged: MatchupVerdict) -> Iterator[str]:
     """Sessions by variant whose costs hold what was paid before they were begun anew."""
-    matchup = judged.matchup
-    for index, tables in enumerate(matchup.sources):
-        times = tables.run.redone
-        if not times:
+    for index, tables in enumerate(judged.matchup.sources):
+        if not tables.run.redone:
             continue
-        columns = ["session_id", "started_at", "ended_at"]
-        sessions = tables.frame("sessions", columns).set_index("session_id")
-        mine = np.flatnonzero(matchup.source == index)
-        own = sessions.reindex(list(matchup.ids[mine]))
-        again = np.zeros(len(mine), dtype=np.bool_)
-        for at in times:
-            again |= np.asarray((own.started_at < at) & (own.ended_at >= at))
+        times, sides = _times(judged, index)
+        anew = [(times.started_at < at) & (times.ended_at >= at) for at in tables.run.redone]
+        again = np.any(anew, axis=0)
         if again.any():
             counts = [
-                f"{int(again[matchup.sides[mine] == side].sum()):,} of {name}"
-                for side, name in enumerate(matchup.variants)
+                f"{int(again[sides == side].sum()):,} of {name}"
+                for side, name in enumerate(judged.matchup.variants)
             ]
             yield (
                 f"Sessions that were begun anew ({', '.join(counts)}) cost, and count, what was "
@@ -260,13 +260,9 @@ def _at_limit(judged: MatchupVerdict) -> Iterator[str]:
     """
     matchup, table = judged.matchup, judged.table
     cube = matchup.cube(table, matchup.at_limit.astype(float)) == 1.0
-    if not cube.any():
+    if (found := _most_unlike(cube, table, table.at_risk)) is None:
         return
-    pairs = list(combinations(range(table.n_variants), 2))
-    a, b = min(pairs, key=lambda pair: _p_mid(cube, table.at_risk(*pair), *pair))
-    if _p_mid(cube, table.at_risk(a, b), a, b) >= NOTABLE_P:
-        return
-    more, fewer = sorted((a, b), key=lambda one: -int(cube[:, :, one].sum()))
+    more, fewer = found
     of = table.sessions
     kept = matchup.spec.compare.turn_limit == "keep"
     counts = "they count by their score" if kept else "they count by their score, and as failures"
@@ -282,15 +278,15 @@ def _at_limit(judged: MatchupVerdict) -> Iterator[str]:
 def _errored(judged: MatchupVerdict) -> Iterator[str]:
     """Shares of sessions that errored, where they differ notably: told as those at a limit are."""
     table = judged.table
-    pairs = list(combinations(range(table.n_variants), 2))
-    if judged.matchup.absent is not None or not table.errored.any() or not pairs:
+    if judged.matchup.absent is not None:
         return  # of imported results, what is not there stands for errored
-    there = {pair: np.broadcast_to(table.both_live(*pair)[:, None], table.errored.shape[:2])
-             for pair in pairs}  # fmt: skip
-    a, b = min(pairs, key=lambda pair: _p_mid(table.errored, there[pair], *pair))
-    if _p_mid(table.errored, there[a, b], a, b) >= NOTABLE_P:
+
+    def in_both(a: int, b: int) -> npt.NDArray[np.bool_]:
+        return np.broadcast_to(table.both_live(a, b)[:, None], table.errored.shape[:2])
+
+    if (found := _most_unlike(table.errored, table, in_both)) is None:
         return
-    more, fewer = sorted((a, b), key=lambda one: -int(table.errored[:, :, one].sum()))
+    more, fewer = found
     names, of = judged.matchup.variants, table.live.sum(axis=0) * table.n_scenarios
     counts = [int(table.errored[:, :, one].sum()) for one in (more, fewer)]
     yield (
@@ -298,6 +294,23 @@ def _errored(judged: MatchupVerdict) -> Iterator[str]:
         f"{counts[1]:,} of {int(of[fewer]):,} of {names[fewer]}: errors count as nobody's fault, "
         "and are in no score and no failure gate; if they are the variant's own, this flatters it."
     )
+
+
+def _most_unlike(
+    cube: npt.NDArray[np.bool_],
+    table: RoundTable,
+    counted: Callable[[int, int], npt.NDArray[np.bool_]],
+) -> tuple[int, int] | None:
+    """The two variants, the one with more first, whose shares differ most; ``None`` if none do."""
+    pairs = list(combinations(range(table.n_variants), 2))
+    if not cube.any() or not pairs:
+        return None
+    apart = {pair: _p_mid(cube, counted(*pair), *pair) for pair in pairs}
+    a, b = min(pairs, key=apart.__getitem__)
+    if apart[a, b] >= NOTABLE_P:
+        return None
+    more, fewer = sorted((a, b), key=lambda one: -int(cube[:, :, one].sum()))
+    return more, fewer
 
 
 def _p_mid(cube: npt.NDArray[np.bool_], kept: npt.NDArray[np.bool_], a: int, b: int) -> float:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from matrix.engine.prepare.plan_file import texts_of
 from matrix.model.exported import CODE, unlike
 from matrix.model.lines import in_line
-from matrix.report.export.facts import facts_of
+from matrix.report.export.facts import facts_given, facts_of
 from matrix.report.text import names_listed
 from matrix.store.reading.reader import RunTables
 
@@ -41,7 +41,10 @@ def changes_between(one: RunTables, two: RunTables, *, judged_twice: bool = Fals
 
 def _of_files(one: RunTables, two: RunTables) -> str:
     """The same where one or both come from files, as far as these say it."""
-    found = unlike(facts_of(one), facts_of(two))
+    before, now = (facts_given(t.run) if t.run.imported else facts_of(t) for t in (one, two))
+    if before is None or now is None:
+        return ""
+    found = unlike(before, now)
     scenarios = [in_line(name) for name in found if name != CODE]
     told = [f"what is played in {names_listed(scenarios)}"] if scenarios else []
     return "; ".join([*told, *([CODE] if CODE in found else [])])

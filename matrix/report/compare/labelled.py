@@ -161,12 +161,10 @@ def standing_in(metric: str, sources: Sequence[RunTables]) -> Standing | None:
     labels = [one for labels in beside.values() for one in labels]
     here, elsewhere = _judged_here(sources, labels)
     agents = {judge for judge in judges if any(_declared(judge, one.run) for one in sources)}
-    own = {one.judge for one in here}
-    of_agents = [
-        one
-        for one in elsewhere
-        if one.judge in agents - own and not _is_another(one.judge, one.run, sources)
-    ]
+    unknown = agents - {one.judge for one in here}
+    asked = {(one.judge, one.run) for one in elsewhere if one.judge in unknown}
+    same = {one for one in asked if not _is_another(*one, sources)}
+    of_agents = [one for one in elsewhere if (one.judge, one.run) in same]
     others = [one for one in elsewhere if one.judge not in agents]
     standing = standing_of(metric, judges, [*here, *of_agents, *others])
     if standing is None:

@@ -172,8 +172,8 @@ class Matchup:
         Raises:
             BadInput: Imported files do not tell it.
         """
-        if metric in self.untold:
-            known = [name for name in (*SESSION_METRICS, FAILED) if name not in self.untold]
+        if metric in (untold := self.untold):
+            known = [name for name in (*SESSION_METRICS, FAILED) if name not in untold]
             told = f"found {metric!r}, of which the imported files tell nothing; they have: "
             told += ", ".join([*known, *self.score_names()])
             raise BadInput([Mistake("--metric", None, "", told)])

@@ -8,13 +8,20 @@ from matrix.engine.prepare.judges import lower_is_better_of
 from matrix.engine.prepare.plan_file import texts_of
 from matrix.engine.prepare.registry import scoring_kind
 from matrix.kinds.protocol import KEPT_KIND
-from matrix.model.exported import ExportedFacts
+from matrix.model.exported import MOST_CHANGES, ExportedFacts
 from matrix.model.lines import in_line
 from matrix.model.seeds import content_hash
 from matrix.store.reading.reader import RunTables
+from matrix.store.run.run_folder import RunFile
 
 _MOST_CONTENTS: Final = 200
 _LONGEST: Final = 120
+
+
+def facts_given(run: RunFile) -> ExportedFacts | None:
+    """What the file said that a run was imported from; ``None`` where there was no such file."""
+    given = (run.run_spec.options or {}).get("exported") if run.imported else None
+    return None if given is None else ExportedFacts.model_validate(given)
 
 
 def facts_of(tables: RunTables) -> ExportedFacts:
@@ -22,8 +29,7 @@ def facts_of(tables: RunTables) -> ExportedFacts:
     run = tables.run
     spec = run.run_spec
     kind = scoring_kind(run.kind, spec.options, kept=run.kind_facts)
-    given = (spec.options or {}).get("exported") if run.imported else None
-    before = None if given is None else ExportedFacts.model_validate(given)
+    before = facts_given(run)
     compare = spec.compare.model_copy(
         update={"engine": "fixed", "look_at_cap": False, "factor": run.plan.compared}
     )
@@ -47,7 +53,7 @@ def facts_of(tables: RunTables) -> ExportedFacts:
         update={
             "contents": _contents(tables),
             "code": run.kind_code[:_LONGEST],
-            "code_changes": tuple(changed)[:50],
+            "code_changes": tuple(changed)[:MOST_CHANGES],
             "redone": bool(run.redone),
         }
     )

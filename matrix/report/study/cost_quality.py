@@ -143,8 +143,9 @@ def _dominates(
     if "plan not over" in judged.verdict.reasons:
         return False
     rules = judged.verdict.rules
-    if rules.delta is None and not _varies(judged, one, other):
-        return False  # what is not shown to be better counts as no worse only within a margin
+    alike = not len(sides) or np.ptp(sides[:, 0] - sides[:, 1]) == 0
+    if rules.delta is None and alike:
+        return False  # identical scores show nothing to be better, however sure they look
     gate = gate_paired(
         sides[:, 0],
         sides[:, 1],
@@ -154,12 +155,6 @@ def _dominates(
     )
     error = judged.error_between(names[one], names[other])
     return dominates(gate_without_error(gate, error, better=rules.higher_is_better), ratio)
-
-
-def _varies(judged: MatchupVerdict, one: int, other: int) -> bool:
-    """Whether differences say anything: identical ones look as if nothing could be surer."""
-    sides = judged.table.paired(one, other)
-    return bool(np.ptp(sides[:, 0] - sides[:, 1]) > 0) if len(sides) else False
 
 
 def _frontier(

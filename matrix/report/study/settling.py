@@ -164,7 +164,7 @@ def _anew(judged: MatchupVerdict, each: NanoUSD | None) -> str:
         return (
             f"About {_so_many(more, unit, each)} would be needed to say more; {plays} plays them. "
         )
-    of_all = _round_of_all_nano(judged)
+    of_all = _round_nano(judged, of_all=True)
     cost = "" if of_all is None else f" (about {show_usd(requested * of_all)} for all its variants)"
     return f"About {plural(requested, unit)} are needed, all in a new run{cost}: " + (
         "this one stopped when it was decided. "
@@ -192,7 +192,7 @@ def _closer(judged: MatchupVerdict, more: int, each: NanoUSD | None) -> str:
     grows = judged.verdict.rules.engine == "open-ended" or sources[0].run.imported
     if grows or unit != "round":
         return _so_many(more, unit, each)
-    whole, of_all = more + max(judged.verdict.rounds_used, 1), _round_of_all_nano(judged)
+    whole, of_all = more + max(judged.verdict.rounds_used, 1), _round_nano(judged, of_all=True)
     cost = "" if of_all is None else f" (about {show_usd(whole * of_all)} for all variants)"
     what = "a new run" if len(sources) == 1 else "new runs"
     return f"{what} of {plural(whole, unit)}{cost}, as what was planned may not grow"
@@ -210,25 +210,19 @@ def _so_many(rounds: int, unit: str, each: NanoUSD | None) -> str:
     return f"{counted} (about {show_usd(rounds * each)}, at {show_usd(each)} a {unit} so far)"
 
 
-def _round_nano(judged: MatchupVerdict) -> NanoUSD | None:
-    """Mean cost of a round of the variants that are still in the run, preludes included."""
-    table = judged.table
-    if not table.prefix_length or judged.matchup.unpriced:
-        return None
-    live = table.live[-1]
-    cost = float(np.nansum(cube_of(judged, judged.matchup.cost_usd)[:, :, live]))
-    return round(cost / table.prefix_length * _overhead(judged) * NANO_PER_USD)
+def _round_nano(judged: MatchupVerdict, *, of_all: bool = False) -> NanoUSD | None:
+    """Mean cost of a round of the variants that are still in the run, preludes included.
 
-
-def _round_of_all_nano(judged: MatchupVerdict) -> NanoUSD | None:
-    """The same of all variants, those that were dropped included: what a new run would have."""
+    With ``of_all`` of those that were dropped as well: what a new run would have.
+    """
     table = judged.table
     if not table.prefix_length or judged.matchup.unpriced:
         return None
     cost = np.nansum(cube_of(judged, judged.matchup.cost_usd), axis=1)
     rounds = np.maximum(table.live.sum(axis=0), 1)
-    each = float((np.where(table.live, cost, 0.0).sum(axis=0) / rounds).sum())
-    return round(each * _overhead(judged) * NANO_PER_USD)
+    each = np.where(table.live, cost, 0.0).sum(axis=0) / rounds
+    counted = each if of_all else each[table.live[-1]]
+    return round(float(counted.sum()) * _overhead(judged) * NANO_PER_USD)
 
 
 def _overhead(judged: MatchupVerdict) -> float:

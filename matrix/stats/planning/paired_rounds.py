@@ -21,6 +21,16 @@ STEP = 1.005
 """Ratio to which the smallest difference that is shown is known."""
 
 
+def wrong_sizes(pairs: int, missing: float) -> list[str]:
+    """What is wrong with pairs in a round and a share of sessions without a score."""
+    problems = []
+    if pairs < 1:
+        problems.append(f"a round has at least one pair of sessions; got {pairs}")
+    if not 0.0 <= missing <= 1.0:
+        problems.append(f"a share of sessions lies between 0 and 1; got {missing}")
+    return problems
+
+
 @dataclass(frozen=True, slots=True)
 class PairedRounds:
     """Scores of many values, of which some are missing.
@@ -35,12 +45,7 @@ class PairedRounds:
 
     def __post_init__(self) -> None:
         """Raise ``ValueError`` that names every mistake."""
-        problems = []
-        if self.pairs < 1:
-            problems.append(f"a round has at least one pair of sessions; got {self.pairs}")
-        if not 0.0 <= self.missing <= 1.0:
-            problems.append(f"a share of sessions lies between 0 and 1; got {self.missing}")
-        refuse(problems)
+        refuse(wrong_sizes(self.pairs, self.missing))
 
     def chance(self, n: int, effect: float, sd: float, goal: PowerGoal) -> float:
         """Chance that ``n`` rounds show ``effect`` over every rival.

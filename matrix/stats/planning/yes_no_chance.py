@@ -21,6 +21,7 @@ from matrix.stats.estimates.samples import refuse
 from matrix.stats.estimates.student import t_quantile
 from matrix.stats.looks.boundary import Boundary
 from matrix.stats.planning.gate_chance import DRAWS, horizon_of
+from matrix.stats.planning.paired_rounds import wrong_sizes
 from matrix.stats.planning.power import PowerGoal, power_of_rounds, smallest_effect
 from matrix.stats.rounds.rules import MIN_ROUNDS
 
@@ -55,11 +56,7 @@ class YesNoScores:
         problems = []
         if not self.apart > 0.0:
             problems.append(f"two values are more than 0 apart; got {self.apart}")
-        if self.pairs < 1:
-            problems.append(f"a round has at least one pair of sessions; got {self.pairs}")
-        if not 0.0 <= self.missing <= 1.0:
-            problems.append(f"a share of sessions lies between 0 and 1; got {self.missing}")
-        refuse(problems)
+        refuse(problems + wrong_sizes(self.pairs, self.missing))
 
     def chance(self, n: int, effect: float, sd: float, goal: PowerGoal) -> float:
         """Chance that ``n`` rounds show ``effect`` over every rival, in enough differing pairs.

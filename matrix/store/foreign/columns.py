@@ -523,12 +523,7 @@ def _taken(
         ("scenario", header(roles.scenario) if roles.scenario >= 0 else ""),
         ("repeat", header(roles.repeat) if roles.repeat >= 0 else ""),
         ("error", header(roles.error) if roles.error >= 0 else ""),
-        (
-            "status",
-            f"{header(roles.status)}{beside if failed else ', of results without a score'}"
-            if roles.status >= 0
-            else "",
-        ),
+        ("status", f"{header(roles.status)}{beside}" if roles.status >= 0 else ""),
         ("time", header(roles.duration[0]) if roles.duration[0] >= 0 else ""),
         ("tokens", ", ".join(header(place) for place in roles.tokens if place >= 0)),
         ("texts", ", ".join(header(place) for _, place in roles.said if place != roles.unit)),

@@ -14,7 +14,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from matrix.model.errors import BadInput
-from matrix.model.exported import ExportedFacts, unlike
+from matrix.model.exported import MOST_CHANGES, ExportedFacts, unlike
 from matrix.model.lines import formula_again, in_line, no_formula
 from matrix.model.records import OUTCOMES, Outcome
 from matrix.store.foreign.columns import Cell, ForeignTable
@@ -85,7 +85,7 @@ def read_exported(tables: Sequence[ForeignTable]) -> ForeignResults:
             update={
                 "compare": compare,
                 "unlike": tuple(dict.fromkeys(others)),
-                "code_changes": tuple(changed),
+                "code_changes": tuple(changed)[:MOST_CHANGES],
                 "redone": any(one.redone for _, one in known),
             }
         )
