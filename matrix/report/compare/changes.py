@@ -11,7 +11,7 @@ from typing import Any, Final
 from matrix.engine.prepare.plan_file import texts_of
 from matrix.model.exported import CODE, unlike
 from matrix.model.lines import in_line
-from matrix.report.export.facts import facts_given, facts_of
+from matrix.report.compare.facts import facts_given, facts_of
 from matrix.report.text import names_listed
 from matrix.store.reading.reader import RunTables
 

@@ -12,9 +12,9 @@ import numpy as np
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.exported import ExportedFacts
 from matrix.model.lines import csv_cell, in_line, no_formula
+from matrix.report.compare.facts import facts_of
 from matrix.report.compare.matchup import JUDGE
 from matrix.report.compare.pairing import pairing_of
-from matrix.report.export.facts import facts_of
 from matrix.store.foreign.exported import FACTS, VARIANT, score_header
 from matrix.store.reading.reader import RunTables
 from matrix.store.reading.session_scores import session_scores
