@@ -25,7 +25,14 @@ _THE_END: Final = re.compile(
     r"|case closed|(?:and )?(?:we )?fade (?:to|out to) black|(?:roll|the) credits(?: roll)?"
     r"|(?:i )?thank(?:s| you)(?: all)?(?: so much)? for playing[^.!?\n]{0,40}))[\W_]*\Z"
 )
+_CLOSING_AT_MOST: Final = 240
+"""Characters of the longest closing line, with room to spare; what is told before is not read."""
+
 _WORD: Final = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
+READ_TEXTS: Final = 1024
+"""Texts that a process remembers as they were read: the last few outputs of some 200 open sessions.
+Several detectors read an output, and some of them again in later turns."""
+
 MIN_WORDS: Final = 3
 """An output with fewer words is no narration."""
 
@@ -100,7 +107,8 @@ def marker_of(text: str) -> Marker | None:
 
 def closes(text: str) -> bool:
     """Whether the output closes with the line that prompts ask for: ``THE END``."""
-    return _THE_END.search(text) is not None
+    last = next((at for at in range(len(text) - 1, -1, -1) if text[at].isalnum()), 0)
+    return _THE_END.search(text, max(0, last - _CLOSING_AT_MOST)) is not None
 
 
 def is_usable(text: str) -> bool:

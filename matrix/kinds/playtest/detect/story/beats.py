@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from matrix.kinds.playtest.detect.reading import word_set, words_of
+from matrix.kinds.playtest.detect.reading import READ_TEXTS, word_set, words_of
 from matrix.kinds.playtest.setup.guide import parse_guide
 from matrix.kinds.playtest.setup.outline import FEWEST
 
@@ -81,7 +81,7 @@ def stem(word: str) -> str:
     return word
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=READ_TEXTS)
 def stems(text: str) -> frozenset[str]:
     """The words of a text that say something."""
     words = {word for word in words_of(text) if len(word) > 2} - _COMMON
@@ -110,13 +110,13 @@ def beats_of(guide: str) -> tuple[GuideBeat, ...]:
 def scores(text: str, beats: Sequence[GuideBeat]) -> list[BeatShare]:
     """How far an output tells each beat."""
     said = stems(text)
+    # a long beat is told by ten of its words
+    most = 10.0 * math.log1p(len(beats))
     found = []
     for beat in beats:
-        met = said & beat.words.keys()
-        weight = math.fsum(sorted(beat.words[word] for word in met))
-        # a long beat is told by ten of its words
-        most = 10.0 * math.log1p(len(beats))
-        found.append(BeatShare(weight / min(beat.total, most), len(met)))
+        met = [weight for word, weight in beat.words.items() if word in said]
+        # an exact sum, whatever the order of a set
+        found.append(BeatShare(math.fsum(met) / min(beat.total, most), len(met)))
     return found
 
 
@@ -209,14 +209,25 @@ def stands_still(texts: Sequence[str], last: int, guide: str) -> bool:
     The first output of a story always brings something.
     """
     before, window = texts[:-last], texts[-last:]
-    length = sum(len(words_of(text)) for text in window)
-    if not before or len(window) < last or length < _STILL_WORDS:
+    if not before or len(window) < last:
         return False
-    if sum(len(_STILL.findall(text)) for text in window) < _STILL_RATE * length:
+    lengths, still = zip(*map(_stillness, window), strict=True)
+    length = sum(lengths)
+    if length < _STILL_WORDS or sum(still) < _STILL_RATE * length:
         return False
-    told = frozenset[str]().union(*map(stems, before))
     fresh = frozenset[str]().union(*map(stems, window)) & stems(guide)
-    return len(fresh - told) <= _NEW_RATE * length
+    most = _NEW_RATE * length
+    for text in reversed(before):
+        if len(fresh) <= most:
+            break
+        fresh -= stems(text)
+    return len(fresh) <= most
+
+
+@lru_cache(maxsize=READ_TEXTS)
+def _stillness(text: str) -> tuple[int, int]:
+    """Words of an output, and how many of them say that nothing is new."""
+    return len(words_of(text)), len(_STILL.findall(text))
 
 
 def lacks_its_end(told: Collection[int], met: Collection[int], beats: Sequence[GuideBeat]) -> bool:

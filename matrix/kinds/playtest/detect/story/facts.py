@@ -98,7 +98,6 @@ AXES: Final = (
 _STATES: Final = {
     word: (axis, side) for axis in AXES for side in (0, 1) for word in axis.sides[side]
 }
-_BY_NAME: Final = {axis.name: axis for axis in AXES}
 _SOFT: Final = word_set("shut closed blocked clear dark out cold warm")
 """What a thing may have become by itself since an event."""
 
@@ -220,6 +219,13 @@ _IN_OTHER_WORDS: Final = (
     (re.compile(r"\b(?:has|have) been (?=(?:locked|barred|bolted|sealed)\b)"), "is "),
 )
 """What says a state without its word, and how it is read."""
+
+_TAKES_AWAY: Final = {
+    **measures.CHANGES,
+    GONE: _REGAINED,
+    **{axis.name: axis.changes for axis in AXES},
+}
+"""Axis -> words that, in a sentence with its subject, take a fact away."""
 
 _OF_THE_HOUR: Final = (measures.CLOCK, measures.DAYTIME, WEEKDAY)
 _LIGHTS: Final = re.compile(
@@ -396,11 +402,10 @@ def _may_change(fact: Fact, sentence: Sentence, told: str) -> bool:
         return measures.TIME_PASSES.search(told) is not None
     if fact.axis == "light" and _LIGHTS.search(told):
         return True
-    changes = _BY_NAME[fact.axis].changes if fact.axis in _BY_NAME else None
-    changes = changes or (_REGAINED if fact.axis == GONE else None)
-    changes = changes or measures.CHANGES.get(fact.axis)
-    head = fact.subject.rsplit(" ", 1)[-1]
-    return changes is not None and head in sentence.words and changes.search(told) is not None
+    if fact.subject.rsplit(" ", 1)[-1] not in sentence.words:
+        return False
+    changes = _TAKES_AWAY.get(fact.axis)
+    return changes is not None and changes.search(told) is not None
 
 
 def _stated(sentence: Sentence, topic: str, turn: int) -> Iterator[tuple[Fact, str]]:

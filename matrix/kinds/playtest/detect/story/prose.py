@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from matrix.kinds.playtest.detect.reading import word_set, words_of
+from matrix.kinds.playtest.detect.reading import READ_TEXTS, word_set, words_of
 
 _QUOTED: Final = re.compile(r'"[^"\n]*"|\u201c[^\u201c\u201d\n]*\u201d')
 _SENTENCE: Final = re.compile(r"[^.!?]+[.!?]*")
@@ -51,7 +51,7 @@ class Sentence(NamedTuple):
     topic: str
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=READ_TEXTS)
 def sentences(text: str) -> tuple[Sentence, ...]:
     """The sentences of a text, with everything in quotation marks left out."""
     plain = _TITLE_STOP.sub(r"\1", _QUOTED.sub("", text))
@@ -68,7 +68,7 @@ def _topic(text: str) -> str:
     return thing_of(things[-1]) if things else ""
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=8 * READ_TEXTS)
 def is_supposed(text: str) -> bool:
     """Whether a sentence tells what might be, was long ago, or only seems so."""
     return _SUPPOSED.search(text) is not None
