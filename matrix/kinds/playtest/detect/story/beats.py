@@ -211,9 +211,9 @@ def stands_still(texts: Sequence[str], last: int, guide: str) -> bool:
     before, window = texts[:-last], texts[-last:]
     if not before or len(window) < last:
         return False
-    lengths, still = zip(*map(_stillness, window), strict=True)
-    length = sum(lengths)
-    if length < _STILL_WORDS or sum(still) < _STILL_RATE * length:
+    read = [_stillness(text) for text in window]
+    length, still = sum(words for words, _ in read), sum(same for _, same in read)
+    if length < _STILL_WORDS or still < _STILL_RATE * length:
         return False
     fresh = frozenset[str]().union(*map(stems, window)) & stems(guide)
     most = _NEW_RATE * length
