@@ -18,6 +18,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 from matrix.engine.governor.core import LostSession
@@ -46,6 +47,12 @@ class ProcessGone(MatrixError):
     """A process of the run has died too often; what was acknowledged is in the journal."""
 
     exit_code = 4
+
+
+def _actor(name: str) -> Any:
+    """An actor class of ``processes``, which ray.remote turns into what mypy cannot know."""
+    module, _, own = name.partition(".")
+    return getattr(import_module(f"matrix_actors.processes.{module}"), own)
 
 
 @dataclass(slots=True)
@@ -207,31 +214,32 @@ class Supervisor:
 
     def _making(self, member: Member, name: str) -> Callable[[], Any]:
         """What makes the actor of a member, and is told now of everybody whom it is to know."""
-        from matrix_actors import actors as _actors
-
-        actors: Any = _actors  # ray.remote turns the classes into what mypy cannot know
         setup, governor = self._setup, self.governor.actor
         match member.kind:
             case "governor":
                 peers = (*self.all_clients, *self.all_workers)
                 alive = [one.name for one in peers if one.process]
                 options = self._here()
-                return partial(actors.GovernorActor.options(**options).remote, setup, alive)
+                return partial(
+                    _actor("governor.GovernorActor").options(**options).remote, setup, alive
+                )
             case "publisher":
-                made = actors.PublisherActor.options(**self._here())
+                made = _actor("publisher.PublisherActor").options(**self._here())
                 return partial(made.remote, setup.run_dir)
             case "worker":
                 clients = {p: [one.actor for one in m] for p, m in self.clients.items()}
                 blobs = None if self.blobs is None else self.blobs.actor
-                made = actors.SessionWorkerActor.options(**self._worker_options(member.index))
+                made = _actor("worker.SessionWorkerActor").options(
+                    **self._worker_options(member.index)
+                )
                 told = (name, member.index, setup, governor, clients, self._home, blobs)
                 return partial(made.remote, *told, self._variables)
             case "blobs":
-                made = actors.BlobServerActor.options(**self._here())
+                made = _actor("blobs.BlobServerActor").options(**self._here())
                 return partial(made.remote, setup.run_dir)
             case provider:
                 where = ANYWHERE if setup.spread else self._here()
-                made = actors.ProviderClientActor.options(**where)
+                made = _actor("client.ProviderClientActor").options(**where)
                 return partial(made.remote, name, provider, setup, governor, self._variables)
 
     def _here(self) -> dict[str, Any]:

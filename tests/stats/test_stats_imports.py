@@ -7,9 +7,11 @@ import sys
 
 PROBE = """
 import sys
-import numpy
 before = set(sys.modules)
-import matrix.stats
+import matrix.stats.estimates.running
+assert "numpy" not in sys.modules
+matrix.stats.RunningMean
+import numpy
 loaded = {name.partition(".")[0] for name in set(sys.modules) - before}
 assert not loaded & {"scipy", "pandas", "hypothesis"}, loaded
 inside = {name for name in sys.modules if name.startswith("matrix.")}
