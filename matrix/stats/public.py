@@ -48,7 +48,7 @@ from matrix.stats.judges.agreement import (
     kappa_interval,
     krippendorff_alpha,
 )
-from matrix.stats.judges.prediction_powered import PoweredMean, powered_mean
+from matrix.stats.judges.prediction_powered import PoweredMean, powered_mean, powered_share
 from matrix.stats.looks.betting import (
     gate_bound,
     log_gate_capital,
@@ -161,6 +161,7 @@ __all__ = [
     "pairwise_level",
     "power_of_rounds",
     "powered_mean",
+    "powered_share",
     "rounds_for",
     "rounds_needed",
     "rounds_to_win",

@@ -731,3 +731,26 @@ def test_lines_of_promptfoo_are_read_as_its_results_are(here: Path, matrix: Matr
         found.append([(row["level"], row["mean"], row["failed"]) for row in told["variants"]])
     assert found[0] == found[1]
     assert {failed for _, _, failed in found[0]} == {0}
+
+
+def test_a_mean_that_passes_for_want_of_its_worst_scores_says_at_which_mean_of_theirs_it_would_not(
+    here: Path, matrix: Matrix
+) -> None:
+    draw = random.Random(4)
+    marks = [draw.gauss(20, 2) if place < 9 else draw.gauss(80, 4) for place in range(50)]
+    rows = [["x", place, "" if place < 9 else f"{mark:.1f}"] for place, mark in enumerate(marks)]
+
+    def held(name: str, of_the_lost: str) -> Any:
+        filled = [[*row[:2], row[2] or of_the_lost] for row in rows]
+        write_csv(here / f"{name}.csv", ["variant", "item", "score"], filled)
+        matrix("import", f"{name}.csv", "--run-id", name)
+        asked = matrix("compare", name, "--threshold", "score=75", "--json").stdout
+        return json.loads(asked)["gate"]["thresholds"][0]
+
+    lost = held("lost", "")
+    turns = lost["variants"][0]["turns_at"]
+    assert lost["variants"][0]["fragile"]
+    told = f"fragile: not met if those without a score had averaged below {turns:.1f}"
+    assert told in lost["sentence"]
+    assert held("above", f"{turns + 0.01:.4f}")["verdict"] == "pass"
+    assert held("below", f"{turns - 0.01:.4f}")["verdict"] != "pass"

