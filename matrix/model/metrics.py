@@ -28,6 +28,12 @@ FAILED: Final = "failed"
 OF_FAILURES_TOO: Final = frozenset({FAILED, "cost_usd"})
 """Metrics that failed sessions have as well: they failed, and they cost."""
 
+MOST_SCORE: Final = 1e15
+"""The largest score, either way: a larger one has no decimals left, and is a mistake."""
+
+MOST_NUMBER: Final = 1e150
+"""Numbers from which on nothing is made of what is read: the square of a larger one is none."""
+
 LOWER_IS_BETTER: Final = frozenset({*SESSION_METRICS, FAILED}) - {"score"}
 """Those of them of which less is better."""
 
@@ -35,6 +41,22 @@ LOWER_IS_BETTER: Final = frozenset({*SESSION_METRICS, FAILED}) - {"score"}
 def lower_is_better(metric: str, of_kind: Collection[str]) -> bool:
     """Whether less of a metric is better; ``of_kind`` are the scores of which the kind says so."""
     return metric in LOWER_IS_BETTER or metric in of_kind
+
+
+def score_fault(name: str, value: object) -> str:
+    """Why a value is no score, in words that name both; empty if it is one."""
+    if value is None or (isinstance(value, int | float) and abs(value) <= MOST_SCORE):
+        return ""  # of NaN, no comparison is true
+    limits = f"between {-MOST_SCORE:g} and {MOST_SCORE:g}"
+    return (
+        f"the score {name!r} is {value!r:.80}; a score is a finite number {limits}, true or false, "
+        "or None where there is none"
+    )
+
+
+def score_read(value: float | None) -> float | None:
+    """A score that was recorded, or none where no mean and no table could have it."""
+    return value if value is not None and abs(value) < MOST_NUMBER else None
 
 
 def unit_of(metric: str) -> str:

@@ -6,7 +6,6 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from math import isinf
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
@@ -26,6 +25,7 @@ from matrix.engine.session.metered import MeteredCalls, Work
 from matrix.kinds.context import ChangedFiles, CommandResult, Context, MessageLog, MeteredAddress
 from matrix.model.entries import RoleShare, Tally
 from matrix.model.errors import CallFailed, FolderUnavailable, UndeclaredConcurrency
+from matrix.model.metrics import MOST_NUMBER, score_fault
 from matrix.model.records import (
     JSON,
     OUTCOMES,
@@ -336,6 +336,9 @@ class Scope:
         turn: int | None = None,
         data: Mapping[str, JSON] | None = None,
     ) -> None:
+        if value is not None and abs(value) >= MOST_NUMBER:  # no table could be read again
+            told = f"ctx.event: the value of {kind!r} is {value:g}"
+            raise ValueError(f"{told}; it is a finite number below {MOST_NUMBER:g}, or None")
         about = self.turn if turn is None else turn
         self._step.events.append(Event(kind, about, subject, detail, value, severity, data))
 
@@ -350,8 +353,8 @@ class Scope:
         judge_model: str = "",
         rubric_hash: str = "",
     ) -> None:
-        if value is not None and isinf(value):  # no mean has it, and no table could be read again
-            raise ValueError(f"the score {name!r} is {value}; a score is a finite number, or None")
+        if fault := score_fault(name, value):  # no mean has it, and no table could be read again
+            raise ValueError(fault)
         turn = None if whole_session else self.turn
         self._session.check_score(name)
         self._step.scores.append(Score(name, value, turn, label, reason, judge_model, rubric_hash))

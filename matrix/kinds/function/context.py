@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from functools import partial, wraps
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar, cast
 
@@ -19,6 +20,7 @@ from matrix.model.errors import (
     UndeclaredConcurrency,
     did_you_mean,
 )
+from matrix.model.metrics import score_fault
 from matrix.model.records import JSON, Answer, ChatMessage, Message, Outcome, SessionPlan, Tool
 from matrix.model.seeds import content_hash, stream
 
@@ -253,7 +255,7 @@ class ScenarioContext:
     def score(self, name: str, value: float | None, *, label: str = "", reason: str = "") -> None:
         """Record a score of the session; ``score``, or else the first, is what it is judged by."""
         self._play.require_declared(name)
-        number = None if value is None else float(value)
+        number = _number(name, value)
         self._play.scored[name] = number
         if (scope := self._live) is not None:
             scope.score(name, number, label=label, reason=reason)
@@ -332,6 +334,19 @@ class ScenarioContext:
             raise
         play.fresh[slot] = Record(what, name, digest, self._scope.elapsed_s, result)
         return result
+
+
+def _number(name: str, value: Any) -> float | None:
+    """A score as it is recorded.
+
+    Raises:
+        ValueError: It is none.
+    """
+    with suppress(TypeError, ValueError, OverflowError):
+        number = None if value is None else float(value)
+        if not score_fault(name, number):
+            return number
+    raise ValueError(f"ctx.score: {score_fault(name, value)}")
 
 
 def as_messages(said: Request) -> tuple[ChatMessage, ...]:

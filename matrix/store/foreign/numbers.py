@@ -6,12 +6,11 @@ import re
 from math import isfinite
 from typing import Final
 
+from matrix.model.metrics import MOST_NUMBER
 from matrix.store.foreign.results import shown
 
 _NUMBER: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?")
 _LONGEST: Final = 60
-_HUGE: Final = 1e150
-"""The square of what is larger is no number any more."""
 
 RIGHT: Final = frozenset(
     {"true", "yes", "pass", "passed", "correct", "right", "success", "ok", "c"}
@@ -36,7 +35,7 @@ def number_of(cell: object, *, words: bool = False, percent: bool = False) -> fl
     if isinstance(cell, bool):
         return float(cell)
     if isinstance(cell, int | float):
-        return _finite(float(cell), str(cell)) if abs(cell) < _HUGE else _odd(cell)
+        return _finite(float(cell), str(cell)) if abs(cell) < MOST_NUMBER else _odd(cell)
     if not isinstance(cell, str):
         return "is no number but a list or an object"
     text = cell.strip()
@@ -68,10 +67,10 @@ def is_percent(cell: object) -> bool:
 def _odd(cell: int | float) -> str:
     if isinstance(cell, float) and cell != cell:
         return "found nan, which no mean can be made of; leave it empty where there is no value"
-    return "found a number beyond 1e150, which nothing can be made of"
+    return f"found a number beyond {MOST_NUMBER:g}, which nothing can be made of"
 
 
 def _finite(value: float, text: str) -> float | str:
-    if isfinite(value) and abs(value) < _HUGE:
+    if isfinite(value) and abs(value) < MOST_NUMBER:
         return value
-    return f"found {shown(text, 20)}, a number beyond 1e150, which nothing can be made of"
+    return f"found {shown(text, 20)}, a number beyond {MOST_NUMBER:g}, which nothing can be made of"

@@ -15,6 +15,7 @@ from msgspec.msgpack import Decoder, Encoder
 
 from matrix.model.entries import Acted, Ended, Entry, Held, Looked, Opened, Settled, TurnDone
 from matrix.model.errors import StoreError
+from matrix.model.metrics import score_read
 
 OPENED: Final = 1
 HELD: Final = 2
@@ -58,7 +59,7 @@ def decode(kind: int, session_id: str, body: bytes) -> Entry:
     if kind not in _DECODERS:
         raise unreadable(session_id, f"unknown kind {kind}")
     try:
-        return _of_session(_DECODERS[kind].decode(body), session_id)
+        return _of_session(_scored(_DECODERS[kind].decode(body)), session_id)
     except MsgspecError as error:
         raise unreadable(session_id, error) from None
 
@@ -69,6 +70,17 @@ def unreadable(session_id: str, error: Exception | str) -> StoreError:
         f"a journal entry of session {session_id} cannot be read ({error}); the journal is damaged "
         "or was written by a later version of matrix"
     )
+
+
+def _scored(entry: Entry) -> Entry:
+    """The entry without scores that earlier versions took and no mean can have, such as NaN."""
+    match entry:
+        case TurnDone(scores=scores) if any(score_read(one.value) != one.value for one in scores):
+            read = tuple(one._replace(value=score_read(one.value)) for one in scores)
+            return replace(entry, scores=read)
+        case Ended(score=score, measured=measured) if (score, measured) != (None, None):
+            return replace(entry, score=score_read(score), measured=score_read(measured))
+    return entry
 
 
 def _of_session(entry: Entry, session_id: str) -> Entry:

@@ -8,14 +8,13 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from matrix.model.metrics import MOST_NUMBER
 from matrix.model.records import OUTCOMES
 
 _MOST_ROUNDS: Final = 10_000_000
 """No run has as many; what reads rounds makes room for every one."""
 _MAY_BE_NAN: Final = frozenset(["score", "value"])
 """What other programs write NaN into for what is absent; it is read as that."""
-_HUGE: Final = 1e150
-"""The square of what is larger is no number any more."""
 
 
 def unsound(name: str, table: pa.Table, levels: Mapping[str, Sequence[str]]) -> str:
@@ -50,7 +49,7 @@ def unsound_numbers(table: pa.Table) -> str:
     for field in table.schema:
         if pa.types.is_floating(field.type):
             numbers = table[field.name]
-            wild = pc.greater_equal(pc.abs(numbers), pa.scalar(_HUGE))
+            wild = pc.greater_equal(pc.abs(numbers), pa.scalar(MOST_NUMBER))
             if field.name not in _MAY_BE_NAN:
                 wild = pc.or_(wild, pc.is_nan(numbers))
             odd = numbers.filter(wild)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
+from math import nan
 from pathlib import Path
 
 import pytest
 
 import matrix
+from matrix.model.entries import Ended
+from matrix.store.journal.journal import JOURNAL_NAME, JournalReader, JournalWriter
 from tests.executors.programs import SLOW, Project, entries_of, grown_to, kill_at
 
 CHAT = Path(__file__).with_name("chat.py")
@@ -295,14 +299,66 @@ def test_what_nobody_can_foresee_is_told_as_unknown_everywhere(project: Project)
     assert "; what is expected its first round says" in doctor.out
 
 
-def test_a_score_that_is_no_finite_number_is_a_defect_of_the_kind(project: Project) -> None:
-    code = "@matrix.scenario\nasync def one(ctx):\n    ctx.score('score', float('inf'))\n"
-    write(project, "kind.py", HEAD + code)
-    run = ("run", "kind.py", "--executor", "in-process", "--run-id", "it", "--sessions", "2")
-    done = project.matrix(*run)
-    assert done.code == 1
-    assert "the score 'score' is inf; a score is a finite number, or None" in done.out
+LIMITS = "a score is a finite number between -1e+15 and 1e+15, true or false, or None"
+
+
+@pytest.mark.parametrize(
+    ("shape", "value", "shown"),
+    [
+        ("function", "float('inf')", "inf"),
+        ("function", "float('nan')", "nan"),
+        ("function", "-1e300", "-1e+300"),
+        ("function", "10**400", "1000000000"),
+        ("function", "'yes'", "'yes'"),
+        ("class", "float('nan')", "nan"),
+        ("given back", "1e16", "1e+16"),
+    ],
+)
+def test_a_score_that_no_mean_can_have_is_a_defect_of_its_session(
+    project: Project, shape: str, value: str, shown: str
+) -> None:
+    scored = f"ctx.score('score', 1 if ctx.plan.round else {value})"
+    code = {
+        "function": f"async def one(ctx, style: str = 'a'):\n    {scored}\n",
+        "class": f"class one:\n    style: str = 'a'\n    async def turn(self, ctx, state):\n"
+        f"        {scored}\n        ctx.end()\n",
+        "given back": "async def one(ctx, style: str = 'a'):\n"
+        f"    return 1 if ctx.plan.round else {value}\n",
+    }[shape]
+    write(project, "kind.py", f"{HEAD}@matrix.scenario\n{code}")
+    run = ("run", "kind.py", "--executor", "in-process", "--run-id", "it", "--sessions", "8")
+    done = project.matrix(*run, "--set", "factors.style=[a, b]")
+    assert done.code in (0, 1), done
+    assert "Traceback" not in done.err
+    sessions = project.tables("it").frame("sessions")
+    assert sorted(sessions.outcome) == ["completed"] * 6 + ["errored"] * 2
+    reasons = " ".join(sessions.end_reason.dropna().iloc[0].split())
+    assert f"ctx.score: the score 'score' is {shown}" in reasons
+    assert LIMITS in reasons
     assert project.matrix("show", "it").code == 0
+
+
+def test_a_score_that_an_earlier_version_took_and_no_mean_can_have_counts_as_none(
+    project: Project,
+) -> None:
+    code = "@matrix.scenario\nasync def one(ctx, style: str = 'a'):\n    ctx.score('score', 1)\n"
+    write(project, "kind.py", HEAD + code)
+    run = ("run", "kind.py", "--executor", "in-process", "--run-id", "it", "--sessions", "8")
+    factors = ("--set", "factors.style=[a, b]", "--set", "compare.engine=open-ended")
+    assert project.matrix(*run, *factors).code == 0
+    journal = project.path("it") / JOURNAL_NAME
+    reader = JournalReader(journal)
+    rows = [row.entry for row in reader.rows(0, reader.last_seq())]
+    reader.close()
+    ends = [one for one in rows if isinstance(one, Ended)]
+    writer = JournalWriter(journal)
+    writer.append([replace(ends[0], score=nan), replace(ends[1], score=1e200)])
+    writer.close()
+    for command in ("repair", "show", "compare"):
+        assert project.matrix(command, "it").code == 0, command
+    done = project.matrix("resume", "it", "--sessions", "10", "--executor", "in-process")
+    assert done.code == 0, done
+    assert project.tables("it").frame("sessions").score.isna().sum() == 2
 
 
 def test_a_kind_that_scores_nothing_ends_with_an_error(project: Project) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -25,6 +27,7 @@ from matrix.model.entries import (
     session_of,
 )
 from matrix.model.errors import StoreError
+from matrix.model.metrics import MOST_SCORE
 from matrix.model.records import (
     OUTCOMES,
     Answer,
@@ -42,6 +45,7 @@ from matrix.store.journal.codec import ENDED, OPENED, SETTLED, decode, encode
 TEXT = st.text(st.characters(codec="utf-8"), max_size=20)
 COUNT = st.integers(0, 2**63 - 1)
 NUMBER = st.floats(allow_nan=False, allow_infinity=False)
+VALUE = st.none() | st.floats(-MOST_SCORE, MOST_SCORE)
 JSON_VALUE = st.recursive(
     st.none() | st.booleans() | COUNT | NUMBER | TEXT,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
@@ -98,7 +102,7 @@ SETTLED_ENTRY = st.builds(
     saved=COUNT,
     overrun=COUNT,
 )
-SCORE = st.builds(Score, TEXT, st.none() | NUMBER, st.none() | COUNT, TEXT, TEXT, TEXT, TEXT)
+SCORE = st.builds(Score, TEXT, VALUE, st.none() | COUNT, TEXT, TEXT, TEXT, TEXT)
 DATA = st.none() | st.dictionaries(TEXT, COUNT, max_size=3)
 EVENT = st.builds(Event, TEXT, COUNT, TEXT, TEXT, st.none() | NUMBER, TEXT, DATA)
 
@@ -135,11 +139,11 @@ ENTRY: st.SearchStrategy[Entry] = st.one_of(
         TEXT,
         TEXT,
         COUNT,
-        st.none() | NUMBER,
+        VALUE,
         TALLY,
         NUMBER,
         JSON_VALUE,
-        st.none() | NUMBER,
+        VALUE,
     ),
     st.builds(
         Looked,
@@ -169,6 +173,21 @@ ENTRY: st.SearchStrategy[Entry] = st.one_of(
 def test_every_entry_is_read_as_it_was_written(entry: Entry) -> None:
     kind, body = encode(entry)
     assert decode(kind, session_of(entry), body) == entry
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1e160, -1e300])
+def test_a_score_that_earlier_versions_took_and_no_mean_can_have_is_none(value: float) -> None:
+    scores = (Score("right", value), Score("short", 1.0))
+    turn = TurnDone("s", "turn", 1, b"{}", (), (), scores, (), Tally(), None, (1, 1), 0.0)
+    end = Ended("s", "completed", "", "", 1, value, Tally(), 0.0, None, value)
+    kept = (Score("right", None), Score("short", 1.0))
+    assert decode(*_written(turn)) == replace(turn, scores=kept)
+    assert decode(*_written(end)) == replace(end, score=None, measured=None)
+
+
+def _written(entry: Entry) -> tuple[int, str, bytes]:
+    kind, body = encode(entry)
+    return kind, session_of(entry), body
 
 
 @given(entry=ENTRY, data=st.data())
