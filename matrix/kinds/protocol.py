@@ -518,6 +518,15 @@ class KeptKind(Protocol):
         ...
 
 
+@runtime_checkable
+class ExplainsOptions(Protocol):
+    """A kind that knows why something that its user has written is no option of it."""
+
+    def why_no_option(self, name: str) -> str:
+        """Why not, with a remedy; empty where there is nothing of this name."""
+        ...
+
+
 class KindFiles(Protocol):
     """What makes kinds of files with an ending; its entry point in ``matrix.kind_files`` is that.
 

@@ -13,7 +13,7 @@ from matrix.engine.prepare.parameters import check_factors, check_names, paramet
 from matrix.engine.prepare.registry import ask_kind, load_kind
 from matrix.judging.listed import ListedJudge
 from matrix.kinds.library import PACK_FILE, FolderLibrary
-from matrix.kinds.protocol import KeptKind, Kind, ScenarioPack
+from matrix.kinds.protocol import ExplainsOptions, KeptKind, Kind, ScenarioPack
 from matrix.model.documents.mistakes import Mistakes
 from matrix.model.documents.yaml_documents import check
 from matrix.model.errors import BadInput, KindUnusable, did_you_mean, near_matches
@@ -148,9 +148,11 @@ def _factors(spec: RunSpec, kind: Kind, mistakes: Mistakes) -> dict[str, tuple[s
     factors: dict[str, tuple[str, ...]] = {}
     for name, levels in spec.factors.items():
         if name not in allowed and parameter_named(name, known) is None:
+            why = kind.why_no_option(name) if isinstance(kind, ExplainsOptions) else ""
             mistakes.fault(
                 ("factors", name),
-                f"unknown factor; a factor is a role or an option of the {kind.name} kind: "
+                why
+                or f"unknown factor; a factor is a role or an option of the {kind.name} kind: "
                 + ", ".join(allowed)
                 + f", or a parameter of calls: {', '.join(sorted(OWN))}, or ROLE.PARAMETER"
                 + (did_you_mean(name, allowed) or did_you_mean(name, parameters)),

@@ -45,11 +45,11 @@ def kind_of(scenario: Scenario, source: Source, folder: Path | None = None) -> F
         raise KindUnusable(
             f"{source.file}: {min(taken)!r} is both a role and a parameter; rename one"
         )
-    if declared.cases is not None:
-        facts = facts.model_copy(
-            update={"of_cases": _of_cases(declared.cases, parameters, folder, source.file)}
-        )
-    return FunctionKind(facts, folder, scenario)
+    if declared.cases is None:
+        return FunctionKind(facts, folder, scenario)
+    of_cases = _of_cases(declared.cases, parameters, folder, source.file)
+    facts = facts.model_copy(update={"of_cases": of_cases or ()})
+    return FunctionKind(facts, folder, scenario, cases_unread=of_cases is None)
 
 
 def _not_async(scenario: Scenario) -> str:
@@ -67,15 +67,15 @@ def _not_async(scenario: Scenario) -> str:
 
 def _of_cases(
     cases: Cases, parameters: Mapping[str, Parameter], folder: Path | None, file: str
-) -> tuple[str, ...]:
-    """Parameters that some case has a value for; all of them where cases cannot be read.
+) -> tuple[str, ...] | None:
+    """Parameters that some case has a value for; ``None`` where cases cannot be read.
 
     What is wrong with them is told by whoever asks for the scenarios.
     """
     try:
         read = read_cases(cases or (), folder or Path(), file)
     except BadInput:
-        return tuple(parameters)
+        return None
     named = {name for one in read for name in one.values}
     return tuple(name for name in parameters if name in named)
 

@@ -65,6 +65,7 @@ class FunctionKind:
         facts: What is known of it.
         folder: Folder of the file, where it was read.
         scenario: The function or class, where it is in hand.
+        cases_unread: Whether its cases cannot be read, which whoever asks for them is told.
     """
 
     version = 1
@@ -73,9 +74,15 @@ class FunctionKind:
     learns_costs = True
 
     def __init__(
-        self, facts: KindFacts, folder: Path | None = None, scenario: Scenario | None = None
+        self,
+        facts: KindFacts,
+        folder: Path | None = None,
+        scenario: Scenario | None = None,
+        *,
+        cases_unread: bool = False,
     ) -> None:
         self._facts, self._folder, self._given = facts, folder, scenario
+        self._cases_unread = cases_unread
         self.name = f"{facts.file}:{facts.name}"
         self.roles = tuple(
             RoleInfo(name, role.model, f"plays {name}", judges=role.judges)
@@ -138,9 +145,27 @@ class FunctionKind:
 
     @cached_property
     def options_model(self) -> type[BaseModel]:
-        """Parameters that cases say nothing of."""
-        of = self._parameters.keys() - set(self._facts.of_cases)
-        return model_of("Options", self._parameters, of)
+        """Parameters that cases say nothing of; any may be left out while cases cannot be read."""
+        parameters = self._parameters
+        if self._cases_unread:  # or what they would say is told to be missing, too
+            parameters = {
+                name: one._replace(default=None) if one.default is ... else one
+                for name, one in parameters.items()
+            }
+        return model_of("Options", parameters, parameters.keys() - set(self._facts.of_cases))
+
+    def why_no_option(self, name: str) -> str:
+        """Why a name that the file has is no option, with what would make it one."""
+        if name in self._facts.of_cases:
+            some = [name in case.values for case in self._cases]
+            told = f"{'every case has' if all(some) else 'cases have'} a value for {name}"
+            return f"{told}; take it out of the cases, and it is an option and can be a factor"
+        if self._is_class and not name.startswith("_"):
+            value = getattr(self._scenario.target, name, None)
+            if isinstance(value, bool | int | float | str):
+                told = f"{self._facts.name}.{name} has no type, so it is no option"
+                return f"{told}; write `{name}: {type(value).__name__} = {value!r:.60}`"
+        return ""
 
     @cached_property
     def _arguments(self) -> type[BaseModel]:

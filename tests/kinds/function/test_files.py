@@ -178,6 +178,51 @@ def test_every_mistake_in_cases_is_told_with_its_line(project: Project) -> None:
     assert "c.csv: cannot be read: No such file" in refused(project, "plan", "sums.py")
 
 
+SET = ("--set", "factors.tries=[1, 2]")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "c.csv: has no cases; write at least one\n"),
+        ("name,question\na,x\na,y\n", "c.csv:3: name: 'a' is the name of an earlier case"),
+        ("question,question\n", "c.csv:1: the first line names its columns; found 'question'"),
+        ("name,question\na\n", "c.csv:2: has 1 fields, and the first line 2 columns\n"),
+        ("name,question,tries\na,x,2\n", "--set factors.tries: factors.tries: every case has a "
+         "value for tries; take it out of the cases, and it is an option and can be a factor\n"),
+        ("name,question,tries\na,x,2\nb,y,\n", "factors.tries: cases have a value for tries; "),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_cases_is_told_and_nothing_that_is_right(
+    project: Project, text: str, told: str
+) -> None:
+    write(project, "sums.py", CASED.format(cases="c.csv"))
+    write(project, "c.csv", text)
+    err = refused(project, "run", "sums.py", *SET, "--executor", "in-process")
+    assert told in err
+    assert err.count("\n") == 1, err
+
+
+def test_a_mistyped_factor_is_told_beside_what_is_wrong_with_cases(project: Project) -> None:
+    write(project, "sums.py", CASED.format(cases="c.csv"))
+    (project.folder / "c.csv").write_bytes("name,question\na,Größe\n".encode("latin-1"))
+    err = refused(project, "run", "sums.py", "--set", "factors.tris=[1, 2]")
+    assert "factors.tris: unknown factor; " in err
+    assert "did you mean 'tries'?" in err
+    assert "c.csv: is not UTF-8 text; save it as UTF-8\n" in err
+
+
+def test_an_attribute_of_a_class_that_has_no_type_is_no_option_and_is_told_so(
+    project: Project,
+) -> None:
+    code = "@matrix.scenario\nclass one:\n    style = 'a'\n    async def turn(self, ctx, state):\n"
+    write(project, "kind.py", f"{HEAD}{code}        ctx.end()\n")
+    assert refused(project, "run", "kind.py", "--set", "factors.style=[a, b]") == (
+        "--set factors.style: factors.style: one.style has no type, so it is no option; write "
+        "`style: str = 'a'`\n"
+    )
+
+
 @pytest.mark.slow
 def test_resumed_it_is_given_recorded_answers_and_a_changed_function_is_told_of(
     project: Project,
