@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from matrix.engine.prepare.check_comparison import check_baseline
 from matrix.engine.prepare.prepare_run import prepare
 from matrix.engine.prepare.prepared import Prepared
 from matrix.engine.prepare.registry import known_variables
@@ -92,7 +93,7 @@ def validate(
         prepared = plan(spec, allow_outside=allow_outside)
         if notes is not None:
             notes += prepared.notes
-        require_agent_files(prepared)
+        together(lambda: require_agent_files(prepared), lambda: check_baseline(prepared))
     except BadInput as error:
         return list(error.mistakes)
     return []

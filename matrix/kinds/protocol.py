@@ -155,6 +155,23 @@ class NamesScores(Protocol):
 
 
 @runtime_checkable
+class DeclaresGates(Protocol):
+    """A kind whose file says what its runs are held to, by ``pytest --matrix``.
+
+    Attributes:
+        thresholds: Metric -> least mean or rate; the largest where less is better. Empty where the
+            kind was not read from its file.
+        baseline: Where the file of a run that must not be worse should be; ``None`` without one.
+    """
+
+    @property
+    def thresholds(self) -> Mapping[str, float]: ...
+
+    @property
+    def baseline(self) -> Path | None: ...
+
+
+@runtime_checkable
 class ShowsScores(Protocol):
     """A kind of which some scores are known beforehand; it may have others."""
 

@@ -95,12 +95,12 @@ class ScenarioFile(pytest.File):
         try:
             found = scenarios_in(read_source(self.path, self.path.name))
         except MatrixError as error:
-            raise self.CollectError(_in_flags(error)) from None
+            raise self.CollectError("\n".join(_in_flags(error))) from None
         for one in found.values():
             try:
                 prepared, gates = self._prepared(one)
             except MatrixError as error:
-                mistakes += _in_flags(error).split("\n")
+                mistakes += [self._where_written(line, one) for line in _in_flags(error)]
                 continue
             items.append(
                 ScenarioItem.from_parent(
@@ -160,6 +160,25 @@ class ScenarioFile(pytest.File):
             return read
         return GateWish(self._imported(Path(baseline)), margin, read.thresholds, read.fail_on)
 
+    def _where_written(self, line: str, scenario: Scenario) -> str:
+        """A line of a message with arguments of the decorator where these, and no option, say it.
+
+        A threshold is what both may have; the line has the name of its metric.
+        """
+        option, declared = self.config.getoption, scenario.declared
+        over = [one.partition("=")[0].strip() for one in option("--matrix-threshold") or ()]
+        by_option = any(f"{name!r}" in line or f"{name}=" in line for name in over)
+        mine = {
+            "thresholds": bool(declared.thresholds) and not by_option,
+            "baseline": bool(declared.baseline) and option("--matrix-baseline") is None,
+            "margin": bool(declared.baseline) and option("--matrix-margin") is None,
+        }
+        for name, written in mine.items():
+            if written:
+                flag = f"--matrix-{name.removesuffix('s')}"
+                line = re.sub(rf"(?<![\w-]){flag}(?![\w-])", f"{name}=", line)
+        return line
+
     def _imported(self, path: Path) -> str:
         """Where the results of a baseline file are as a run.
 
@@ -182,7 +201,12 @@ def _line_of(target: Any) -> int | None:
     return None if code is None else int(code.co_firstlineno) - 1
 
 
-def _in_flags(error: MatrixError) -> str:
-    """A message with the options of pytest that it is about."""
+def _in_flags(error: MatrixError) -> list[str]:
+    """The lines of a message with the options of pytest that it is about.
+
+    Whole commands of the program have flags of their own.
+    """
     with speaking_of_flags():
-        return _FLAG.sub("--matrix-", str(error))
+        parts = re.split(r"(`matrix [^`]*`)", str(error))
+    said = [one if number % 2 else _FLAG.sub("--matrix-", one) for number, one in enumerate(parts)]
+    return "".join(said).split("\n")

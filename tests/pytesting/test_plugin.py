@@ -126,6 +126,37 @@ def failed_in(folder: Path) -> ET.Element:
 
 
 @pytest.mark.slow
+def test_a_baseline_of_several_variants_is_refused_with_how_one_of_one_is_made(
+    tmp_path: Path,
+) -> None:
+    """In the words of where it is written; what the message says to do is enough."""
+    declared = HEAD + coin("toss", 0.95, baseline="coins.csv", margin=0.3)
+    (tmp_path / "coins.py").write_text(declared)
+    play = ("run", "coins.py", "--sessions", "40", "--executor", "in-process")
+    factors = ("--set", "factors.question=[a, b]", "--run-id", "two")
+    assert run_program(tmp_path, *play, *factors).code == 0
+    export = ("--to", "csv", "-o", "coins.csv", "--force")
+    assert run_program(tmp_path, "export", "two", *export).code == 0
+    done = run_pytest(tmp_path, "--matrix", "coins.py")
+    assert done.code == 2
+    assert "baseline=: question has several levels in coins and none of them in this-run" in (
+        done.out
+    )
+    assert (
+        "a baseline is the results of one variant: play it alone, as `matrix run FILE" in done.out
+    )
+    (tmp_path / "coins.py").write_text(HEAD + coin("toss", 0.95))
+    flags = ("--matrix-baseline", "coins.csv", "--matrix-margin", ".3")
+    done = run_pytest(tmp_path, "--matrix", *flags, "coins.py")
+    assert "--matrix-baseline: question has several levels in coins" in done.out
+    (tmp_path / "coins.py").write_text(declared)
+    assert run_program(tmp_path, *play, "--run-id", "base").code == 0
+    assert run_program(tmp_path, "export", "base", *export).code == 0
+    done = run_pytest(tmp_path, "--matrix", "--matrix-sessions", "40", "coins.py")
+    assert done.code == 0, done.out
+
+
+@pytest.mark.slow
 def test_a_session_that_breaks_is_told_with_its_error(tmp_path: Path) -> None:
     text = 'async def broken(ctx, a: int = 1):\n    raise ValueError("no such shop")\n'
     (tmp_path / "broken.py").write_text(f"{HEAD}@matrix.scenario\n{text}")
@@ -144,7 +175,10 @@ def test_a_session_that_breaks_is_told_with_its_error(tmp_path: Path) -> None:
          "kinds.py cannot be loaded: ZeroDivisionError: division by zero (line 7)"),
         (HEAD + "@matrix.scenario\ndef f(ctx):\n    pass\n", (), "is no async function"),
         (HEAD + coin("f", 1, thresholds={"sayd": 0.5}), (),
+         "kinds.py:f: thresholds['sayd']: found 'sayd'; sessions have: "),
+        (HEAD + coin("f", 1), ("--matrix-threshold", "sayd=.5"),
          "--matrix-threshold: found 'sayd'; sessions have: "),
+        (HEAD + coin("f", 1, thresholds={"failed": 2}), (), "thresholds=: found failed=2; a share"),
         (HEAD + coin("f", 1, thresholds={"said": "high"}), (),
          "thresholds['said'] is 'high'; must be a number"),
         (HEAD + coin("f", 1, baseline="none.csv", margin=0.1), (), "none.csv: cannot be read: No "),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from matrix.engine.prepare.judges import LISTED, names_of, questions_of
 from matrix.engine.prepare.prepared import Prepared
 from matrix.judging.repeats import REPEAT
-from matrix.kinds.protocol import Kind, NamesScores
+from matrix.kinds.protocol import DeclaresGates, Kind, NamesScores
 from matrix.model.documents.mistakes import Mistakes
-from matrix.model.errors import did_you_mean
+from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.metrics import FAILED, SESSION_METRICS
 from matrix.stats.rounds.rules import MIN_ROUNDS
 
@@ -24,10 +24,38 @@ def check_comparison(prepared: Prepared, mistakes: Mistakes) -> None:
             f"found {metric!r}; sessions of the {prepared.kind.name} kind have: "
             f"{', '.join(known)}{did_you_mean(metric, list(known))}",
         )
+    if known is not None and isinstance(prepared.kind, DeclaresGates):
+        mistakes.add(
+            Mistake(prepared.kind.name, None, f"thresholds[{name!r}]", _have(known, name))
+            for name in prepared.kind.thresholds
+            if name not in known
+        )
     if prepared.spec.stop == "when-decided":
         _check_stopping(prepared, mistakes)
     if prepared.spec.compare.look_at_cap:
         _check_look_at_cap(prepared, mistakes)
+
+
+def check_baseline(prepared: Prepared) -> None:
+    """See that the file of results that a kind's runs are held against is there.
+
+    A run does without it, and may be the one that the file is to be made of.
+
+    Raises:
+        BadInput: It is not.
+    """
+    kind = prepared.kind
+    if not isinstance(kind, DeclaresGates) or kind.baseline is None or kind.baseline.is_file():
+        return
+    told = (
+        f"there is no file {kind.baseline.name}; `matrix export RUN --to csv -o {kind.baseline}` "
+        "writes one of a run of one variant"
+    )
+    raise BadInput([Mistake(kind.name, None, "baseline", told)])
+
+
+def _have(known: Sequence[str], name: str) -> str:
+    return f"found {name!r}; sessions have: {', '.join(known)}{did_you_mean(name, list(known))}"
 
 
 def _criteria(prepared: Prepared) -> set[str]:

@@ -132,6 +132,17 @@ class FunctionKind:
     def _declared(self) -> Declared:
         return self._scenario.declared
 
+    @property
+    def thresholds(self) -> Mapping[str, float]:
+        """What is declared; of a kind that a run has kept nothing, as that is not asked again."""
+        return {} if self._folder is None else self._declared.thresholds
+
+    @property
+    def baseline(self) -> Path | None:
+        if self._folder is None or not self._declared.baseline:
+            return None
+        return self._folder / self._declared.baseline
+
     @cached_property
     def _parameters(self) -> dict[str, Parameter]:
         return parameters_of(self._scenario.target, self._facts.file)

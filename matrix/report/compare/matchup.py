@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from matrix.engine.prepare.judges import lower_is_better_of, names_of
 from matrix.judging.repeats import MAX_REPEATS, SESSION_SCORE, repeat_name
-from matrix.kinds.protocol import Kind
+from matrix.kinds.protocol import Kind, NamesScores
 from matrix.model.errors import BadInput, Mistake, StoreError, did_you_mean
 from matrix.model.metrics import FAILED, OF_FAILURES_TOO, SESSION_METRICS, lower_is_better
 from matrix.model.spec.run_spec import RunSpec
@@ -220,12 +220,21 @@ class Matchup:
         return sorted(names - set(SESSION_METRICS))
 
     def _unknown(self, metric: str) -> Mistake:
-        known = [*SESSION_METRICS, FAILED, *self.score_names()]
+        own = self.score_names()
+        if not own and (metric == self.spec.compare.metric or self._declares(metric)):
+            told = f"nothing is scored yet, so no session has {metric!r}"
+            return Mistake("--metric", None, "", told)
+        known = [*SESSION_METRICS, FAILED, *own]
         shown = [name for name in known if not name.startswith(JUDGE)]
         who = "this run has" if len(self.sources) == 1 else "these runs have"
         hint = did_you_mean(metric, [*known, COMPOSITE])
         told = f"found {metric!r}; {who}: {', '.join(shown)}{hint}"
         return Mistake("--metric", None, "", told)
+
+    def _declares(self, metric: str) -> bool:
+        """Whether the kind or a judge of the spec says that sessions will have such a score."""
+        named = self.kind.score_names if isinstance(self.kind, NamesScores) else frozenset[str]()
+        return metric in named or metric in names_of(self.spec)
 
     def lower_is_better(self, metric: str) -> bool:
         """Whether less of a metric is better."""

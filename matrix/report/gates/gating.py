@@ -32,6 +32,13 @@ NO_MARGIN = (
 )
 
 
+OF_ONE_VARIANT = (
+    "; a baseline is the results of one variant: play it alone, as `matrix run FILE --run-id base` "
+    "without factors (`--set options.{factor}=LEVEL` for another level than the option's own), and "
+    "name that run, or what `matrix export base --to csv` writes of it"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class GateReport:
     """What the gates of a run came to."""
@@ -112,7 +119,17 @@ def check_wish(
     """
     spec, mistakes = run.run_spec, []
     if baseline is not None:
-        mistakes += [Mistake("--baseline", None, "", text) for text in not_paired(baseline[1], run)]
+        several = next(
+            (
+                OF_ONE_VARIANT.format(factor=name)
+                for name, levels in baseline[1].plan.factors.items()
+                if len(levels) > 1 and name not in run.plan.factors
+            ),
+            "",
+        )
+        mistakes += [
+            Mistake("--baseline", None, "", text + several) for text in not_paired(baseline[1], run)
+        ]
         mistakes += _unmeasured(*baseline, wish.metric or run.plan.metric)
         if wish.margin_for(spec) is None and wish.metric != FAILED:
             mistakes.append(Mistake("--baseline", None, "", NO_MARGIN))
