@@ -88,7 +88,7 @@ def play(
 
     Raises:
         AssertionError: The session errored, or somebody was asked who has no answer.
-        BadInput: An option that the function does not take.
+        BadInput: An option that the function does not take, or an answer of a role that it has not.
     """
     return asyncio.run(play_async(target, answers, case=case, seed=seed, levels=levels, **options))
 
@@ -104,6 +104,7 @@ async def play_async(
 ) -> PlayedSession:
     """:func:`play`, where there is an event loop already."""
     kind, roles = _kind(target)
+    _check_roles(answers, roles)
     pack = _case(kind, case)
     checked = check(Document("play(...)", options, {}, {}), kind.options_model)
     plan = SessionPlan(
@@ -152,6 +153,14 @@ def _kind(target: Callable[..., Any]) -> tuple[FunctionKind, dict[str, str]]:
     return kind_of(scenario, source, file.parent), dict(declared.roles)
 
 
+def _check_roles(answers: Any, roles: Mapping[str, str]) -> None:
+    for name in answers if isinstance(answers, Mapping) else ():
+        if name not in roles:
+            told = f"found {name!r}; the roles are: {', '.join(roles)}"
+            told += did_you_mean(str(name), list(roles))
+            raise BadInput([Mistake("play(...)", None, "answers", told)])
+
+
 def _code(target: Callable[..., Any]) -> str:
     """Its file, or itself where it stands inside of something; empty where it was typed in."""
     try:
@@ -197,5 +206,7 @@ class _Answers:
             told = f"the role {call.role!r} is asked more than its {len(entry)} answers"
             assert number < len(entry), told
             entry = entry[number]
+        one_for_all = not isinstance(self.answers, Mapping)
         rng = stream(call.seed, "script")
-        return said_by(entry, Asked(call.role, call.messages, rng, call.cell, call.tag))
+        asked = Asked(call.role, call.messages, rng, call.cell, call.tag)
+        return said_by(entry, asked, "answers", one_for_all=one_for_all)

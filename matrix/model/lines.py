@@ -64,6 +64,15 @@ def require_line(text: str) -> str:
     return text
 
 
+DELIMITERS: Final = ",;\t|"
+"""What separates the fields of tables as text."""
+
+
+def delimiter_of(header: str) -> str:
+    """What separates fields, by the first line of a table: what is there most often, or a comma."""
+    return max(DELIMITERS, key=header.count)
+
+
 def is_plain_name(text: str) -> bool:
     """Whether text can name an entry of a folder: one line, one part, and not the folder itself."""
     one_part = text not in ("", ".", "..") and "/" not in text and "\0" not in text

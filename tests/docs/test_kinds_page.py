@@ -33,7 +33,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
 def test_every_command_of_the_page_does_what_it_says(project: Project) -> None:
     lines = [one for block in code_blocks(PAGE, "sh") for one in block.splitlines()]
     commands = [shlex.split(one, comments=True)[1:] for one in lines]
-    assert len(commands) == 7
+    assert len(commands) == 9
     for command in commands:
         where = ["--executor", "in-process"] if command[0] == "run" else []
         done = project.matrix(*command, *where)

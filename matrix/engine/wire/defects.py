@@ -79,6 +79,8 @@ def summed_up(error: BaseException) -> str:
     """An exception in one line."""
     said = " ".join(str(error).split())
     name = type(error).__name__
+    if isinstance(error, AttributeError | TypeError) and "'coroutine'" in said:
+        said += "; was `await` forgotten?"
     return f"{name}: {said}"[:_MAX_LINE] if said else name
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -15,7 +16,7 @@ from matrix.model.documents.mistakes import Mistakes
 from matrix.model.documents.yaml_documents import parse_document
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.files import MOST_TEXT_BYTES, read_plain
-from matrix.model.lines import is_plain_name
+from matrix.model.lines import delimiter_of, is_plain_name
 from matrix.model.records import JSON
 
 NAME: Final = "name"
@@ -108,8 +109,9 @@ def _in_place(path: Path, source: str) -> Iterator[_Read]:
 
 
 def _in_csv(text: str, source: str) -> Iterator[_Read]:
-    """Rows of a table; an empty field is a value that was not given."""
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    """Rows of a table, separated as its first line is; an empty field is a value not given."""
+    delimiter = delimiter_of(text.split("\n", 1)[0])
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
         header = [name.strip() for name in next(reader, [])]
         if wrong := [name for name in header if not name or header.count(name) > 1]:
@@ -168,6 +170,30 @@ def _text(path: Path, source: str) -> str:
 
 def _json(text: str, source: str, line: int | None = None) -> JSON:
     try:
-        return orjson.loads(text)
+        value = orjson.loads(text)
+        # read again for the keys alone: the last of two would be taken without a word
+        json.loads(text, object_pairs_hook=_each_once)
     except orjson.JSONDecodeError as error:
         raise BadInput([Mistake(source, line, "", f"is no JSON: {error}")]) from None
+    except RecursionError:
+        raise BadInput([Mistake(source, line, "", "is nested too deep")]) from None
+    except _Twice as twice:
+        told = f"{twice.key!r} is there twice in one object; write it once"
+        raise BadInput([Mistake(source, line, "", told)]) from None
+    return value
+
+
+class _Twice(Exception):
+    """An object has a key twice."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self.key = key
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> None:
+    seen = set[str]()
+    for key, _ in pairs:
+        if key in seen:
+            raise _Twice(key)
+        seen.add(key)

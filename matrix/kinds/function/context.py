@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
@@ -16,6 +17,7 @@ from matrix.kinds.function.performance import CheckpointReached, Performance, Re
 from matrix.kinds.function.tools import ToolFunction, call_tool, tool_of
 from matrix.model.errors import (
     CallFailed,
+    KindDefect,
     SessionStop,
     UndeclaredConcurrency,
     did_you_mean,
@@ -197,8 +199,16 @@ class ScenarioContext:
         the middle, it is done again.
         """
         digest = content_hash([name, arguments])
+
+        async def doing() -> JSON:
+            begun = act()
+            if not inspect.isawaitable(begun):
+                told = f"ctx.effect: what {name!r} does gave {type(begun).__name__} without `await`"
+                raise KindDefect(f"{told}; it has to be a function written with `async def`")
+            return await begun
+
         return await self._given(
-            "effect", name, digest, lambda scope: scope.effect(name, act, arguments=arguments)
+            "effect", name, digest, lambda scope: scope.effect(name, doing, arguments=arguments)
         )
 
     @_noted

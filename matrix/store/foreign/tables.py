@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.files import open_plain
+from matrix.model.lines import delimiter_of
 from matrix.store.foreign.columns import Cell, ForeignTable
 from matrix.store.foreign.results import MOST_BYTES, MOST_ROWS, shown
 
-_DELIMITERS: Final = ",;\t|"
 _MOST_COLUMNS: Final = 2_000
 _LONGEST_FIELD: Final = 8_000_000
 _LONGEST_DIGITS: Final = 60
@@ -80,8 +80,7 @@ def csv_table(path: Path, content: bytes) -> ForeignTable:
     text, source = text_of(content, str(path)), str(path)
     if "\0" in text[:4096]:
         raise mistake_in(source, "is no text")
-    first = text.split("\n", 1)[0]
-    delimiter = max(_DELIMITERS, key=first.count)
+    delimiter = delimiter_of(text.split("\n", 1)[0])
     before = csv.field_size_limit(_LONGEST_FIELD)
     try:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)

@@ -169,6 +169,7 @@ def test_every_mistake_in_cases_is_told_with_its_line(project: Project) -> None:
         ("name,question\na,x\na,y\n", "c.csv:3: name: 'a' is the name of an earlier case"),
         ("name,question\n../a,x\n", "c.csv:2: name: found '../a'; a case's name is one line"),
         ("name,question\na\n", "c.csv:2: has 1 fields, and the first line 2 columns"),
+        ("name;question\na\n", "c.csv:2: has 1 fields, and the first line 2 columns"),
         ("question,question\n", "c.csv:1: the first line names its columns; found 'question'"),
         ("question\n", "c.csv: has no cases; write at least one"),
     ):
@@ -176,6 +177,43 @@ def test_every_mistake_in_cases_is_told_with_its_line(project: Project) -> None:
         assert told in refused(project, "plan", "sums.py")
     (project.folder / "c.csv").unlink()
     assert "c.csv: cannot be read: No such file" in refused(project, "plan", "sums.py")
+
+
+@pytest.mark.parametrize("sign", [";", "\t"])
+def test_a_table_is_separated_as_its_first_line_is(project: Project, sign: str) -> None:
+    write(project, "sums.py", CASED.format(cases="c.csv"))
+    write(project, "c.csv", "name,question\na,What?\nb,Why?\n".replace(",", sign))
+    assert "scenarios  a, b\n" in project.matrix("plan", "sums.py").out
+
+
+def test_a_key_that_is_twice_in_an_object_is_refused(project: Project) -> None:
+    for name, text, place in (
+        ("c.jsonl", '{"question": "a"}\n{"question": "b", "question": "c"}\n', "c.jsonl:2"),
+        ("c.json", '[{"question": "b", "question": "c"}]', "c.json"),
+    ):
+        write(project, "sums.py", CASED.format(cases=name))
+        write(project, name, text)
+        told = f"{place}: 'question' is there twice in one object; write it once\n"
+        assert refused(project, "plan", "sums.py") == told
+
+
+@pytest.mark.parametrize(
+    ("function", "told"),
+    [
+        ("return {}['x']", "simulated['agent'] raised KeyError: 'x' (kind.py, line 4)"),
+        ("pass", "simulated['agent'] returned nothing (kind.py, line 3); an answer is a text, or"),
+    ],
+)
+def test_a_simulated_function_that_breaks_is_a_defect_with_its_line(
+    project: Project, function: str, told: str
+) -> None:
+    code = f"{HEAD}def fn(asked):\n    {function}\n\n@matrix.scenario(simulated={{'agent': fn}})\n"
+    write(project, "kind.py", f"{code}async def one(ctx):\n    await ctx.ask('agent', 'x')\n")
+    run = ("run", "kind.py", "--executor", "in-process", "--run-id", "it", "--sessions", "2")
+    done = project.matrix(*run)
+    assert done.code == 1
+    assert f"KindDefect: {told}" in " ".join(done.out.split())
+    assert set(project.tables("it").frame("sessions").error_class) == {"KindDefect"}
 
 
 SET = ("--set", "factors.tries=[1, 2]")
@@ -427,6 +465,12 @@ def test_a_kind_that_scores_nothing_ends_with_an_error(project: Project) -> None
         ("ctx.effect('do', None); ctx.score('s', 1)", "write `await ctx.effect(...)`"),
         ("ctx.parallel([]); await ctx.checkpoint()", "write `await ctx.parallel(...)`"),
         ("ctx.score('z', 1)", "ctx.score: 'z' is not in scores=[...], which has s"),
+        ("ctx.ask('agent', 'x').text", "has no attribute 'text'; was `await` forgotten?"),
+        (
+            "await ctx.effect('do', lambda: 5)",
+            "KindDefect: ctx.effect: what 'do' does gave int "
+            "without `await`; it has to be a function written with `async def`",
+        ),
         ("ctx.end('fail', 'x')", "found 'fail'; a session ends as completed or failed; did you"),
         ("ctx.end('censored', 'x')", "found 'censored'; a session ends as completed or failed"),
     ],
@@ -489,6 +533,44 @@ def test_a_plan_in_python_says_that_nobody_knows_the_cost(
     write(project, "kind.py", HEAD + "@matrix.scenario\nasync def one(ctx):\n    return 1\n")
     monkeypatch.chdir(project.folder)
     assert "estimate unknown until a round was played" in repr(matrix.plan("kind.py"))
+
+
+HELD = HEAD + (
+    "@matrix.scenario(scores=['right'], thresholds={'rigth': 0.5}, baseline='nope.csv', margin=1)\n"
+    "async def one(ctx, style: str = 'a'):\n    ctx.score('right', 1)\n"
+)
+
+
+def test_what_a_file_holds_its_runs_to_is_checked_before_anything_is_played(
+    project: Project,
+) -> None:
+    write(project, "kind.py", HELD)
+    told = "kind.py:one: thresholds['rigth']: found 'rigth'; sessions have: score, "
+    for command in ("run", "validate"):
+        err = refused(project, command, "kind.py")
+        assert told in err
+        assert err.endswith("did you mean 'right'?\n")
+    write(project, "kind.py", HELD.replace("rigth", "right"))
+    assert "kind.py:one: baseline: there is no file nope.csv; `matrix export RUN --to csv -o " in (
+        refused(project, "validate", "kind.py")
+    )
+    run = ("run", "kind.py", "--executor", "in-process", "--sessions", "2", "--run-id", "it")
+    assert project.matrix(*run).code == 0, "the run that it is to be made of"
+    assert project.matrix("export", "it", "--to", "csv", "-o", "nope.csv").code == 0
+    assert project.matrix("validate", "kind.py").code == 0
+
+
+@pytest.mark.parametrize("scores", ["", "(scores=['right'])"])
+def test_before_anything_is_scored_nothing_is_called_misspelt(
+    project: Project, scores: str
+) -> None:
+    code = f"@matrix.scenario{scores}\nasync def one(ctx, style: str = 'a'):\n    1/0\n"
+    write(project, "kind.py", f"{HEAD}{code}    ctx.score('right', 1)\n")
+    run = ("run", "kind.py", "--executor", "in-process", "--sessions", "4", "--run-id", "it")
+    factors = ("--set", "factors.style=[a, b]", "--set", "compare.metric=right")
+    done = project.matrix(*run, *factors)
+    told = "No verdict on style by right: nothing is scored yet, so no session has 'right'"
+    assert told in " ".join(done.out.split())
 
 
 def test_a_mistyped_metric_is_told_after_the_first_session(project: Project) -> None:

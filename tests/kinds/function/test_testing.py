@@ -11,7 +11,7 @@ import pytest
 import matrix
 from matrix.kinds.function.options import described_in
 from matrix.model.errors import BadInput
-from matrix.testing import play, tool_call
+from matrix.testing import Asked, play, tool_call
 from tests.kinds.function.chat import chat
 from tests.kinds.function.support import support
 
@@ -33,6 +33,51 @@ def test_whoever_is_asked_too_often_or_has_no_answer_is_named() -> None:
         play(support, {"agent": "x", "customer": ["Hm."]}, problem="x")
     with pytest.raises(AssertionError, match="nobody answers for the role 'customer'"):
         play(support, {"agent": "x"}, problem="x")
+
+
+def test_an_answer_of_a_role_that_is_none_is_refused() -> None:
+    with pytest.raises(BadInput, match=r"answers: found 'agnt'; the roles are: .*did you mean 'ag"):
+        play(support, {"agnt": ["x"], "customer": "y"}, problem="x")
+
+
+def raising(asked: Asked) -> str:
+    return {"a": "b"}[asked.last]
+
+
+async def waiting(asked: Asked) -> str:
+    return asked.last
+
+
+def silent(asked: Asked) -> None:
+    asked.rng.random()
+
+
+@pytest.mark.parametrize(
+    ("function", "told"),
+    [
+        (raising, r"answers\['agent'\] raised KeyError: 'x' \(test_testing\.py, line \d+\)"),
+        (
+            silent,
+            r"answers\['agent'\] returned nothing \(test_testing\.py, line \d+\); an answer is",
+        ),
+        (waiting, r"answers\['agent'\] is an async function; write `def` \(test_testing"),
+        (lambda _: 3, r"answers\['agent'\] says int \(test_testing"),
+    ],
+)
+def test_a_function_that_answers_and_breaks_is_named_with_its_line(
+    function: Any, told: str
+) -> None:
+    with pytest.raises(AssertionError, match=told):
+        play(asking, {"agent": function})
+
+
+def test_a_function_for_all_roles_leaves_some_to_what_is_simulated() -> None:
+    assert play(asking, lambda _: None).said == (("agent", "simulated"),)
+
+
+@matrix.scenario(simulated={"agent": "simulated"})
+async def asking(ctx: matrix.ScenarioContext) -> None:
+    await ctx.ask("agent", "x")
 
 
 def test_options_are_checked() -> None:
