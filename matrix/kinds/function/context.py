@@ -263,7 +263,13 @@ class ScenarioContext:
         self._add(Message(channel, speaker, text, self._play.at, label))
 
     def score(self, name: str, value: float | None, *, label: str = "", reason: str = "") -> None:
-        """Record a score of the session; ``score``, or else the first, is what it is judged by."""
+        """Record a score of the session; ``score``, or else the first, is what it is judged by.
+
+        One that is given again counts as it was given last.
+
+        Raises:
+            ValueError: It is no finite number up to 1e15, or not among those that are declared.
+        """
         self._play.require_declared(name)
         number = _number(name, value)
         self._play.scored[name] = number

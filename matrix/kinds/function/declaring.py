@@ -84,7 +84,8 @@ def scenario(
         cases: Values of parameters, each set of them a scenario: mappings, or the name of a CSV,
             JSON or JSON-lines file, or of a folder, beside the file.
         simulated: What simulated models say, by role: a text, a list of texts, or a function of
-            what is :class:`~matrix.kinds.function.scripts.Asked`; or one such function for all.
+            what is :class:`~matrix.kinds.function.scripts.Asked`; or one such function for all,
+            which leaves to the simulated models' own words what it gives ``None`` for.
         scores: Names of the scores, where they should be checked beforehand.
         score_range: Least and greatest value of ``score``, such as ``(0, 100)``: how bad a missing
             one may have been goes by it, and how many decimals are shown.

@@ -467,6 +467,10 @@ def test_a_kind_that_scores_nothing_ends_with_an_error(project: Project) -> None
         ("ctx.score('z', 1)", "ctx.score: 'z' is not in scores=[...], which has s"),
         ("ctx.ask('agent', 'x').text", "has no attribute 'text'; was `await` forgotten?"),
         (
+            "ctx.event('e', value=float('inf')); ctx.score('s', 1)",
+            "ctx.event: the value of 'e' is inf; it is a finite number below 1e+150, or None",
+        ),
+        (
             "await ctx.effect('do', lambda: 5)",
             "KindDefect: ctx.effect: what 'do' does gave int "
             "without `await`; it has to be a function written with `async def`",

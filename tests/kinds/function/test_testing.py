@@ -75,6 +75,16 @@ def test_a_function_for_all_roles_leaves_some_to_what_is_simulated() -> None:
     assert play(asking, lambda _: None).said == (("agent", "simulated"),)
 
 
+@matrix.scenario
+async def scoring(ctx: matrix.ScenarioContext) -> None:
+    ctx.score("right", 0)
+    ctx.score("right", 1)
+
+
+def test_a_score_that_is_given_twice_counts_as_it_was_given_last() -> None:
+    assert play(scoring).scores == {"right": 1.0, "score": 1.0}
+
+
 @matrix.scenario(simulated={"agent": "simulated"})
 async def asking(ctx: matrix.ScenarioContext) -> None:
     await ctx.ask("agent", "x")
