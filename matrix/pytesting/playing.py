@@ -85,6 +85,7 @@ def _troubles(run: Run, gate: GateReport | None) -> Iterator[str]:
             f"the run ended {file.status}: {file.end_reason}; nothing is decided by a part of it "
             f"({resume_command(run.path, file.resume_with)} goes on)"
         )
+        yield from file.end_detail.splitlines()
         return
     summary = run.summary()
     if told := summary.endings.problem:

@@ -117,6 +117,57 @@ def test_a_replay_plays_on_from_a_checkpoint(project: Project, executor: str) ->
     assert list(after[after.channel == "table"].text) == list(said.text)
 
 
+BROKEN = """\
+import matrix
+
+@matrix.scenario(simulated={"agent": "four"})
+async def sums(ctx, extra: int = 0):
+    said = await ctx.ask("agent", "2+2?")
+    ctx.score("length", len(said.txt) + extra)
+"""
+
+
+def requests_in(project: Project) -> int:
+    calls = project.tables("it").frame("calls")
+    return int(calls.answered.sum())
+
+
+def test_code_that_fails_in_all_of_the_first_round_is_played_no_further_until_it_is_mended(
+    executor: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """No other round is bought, by a resume that finds the same code neither."""
+    environment = request.getfixturevalue("shared_ray").environment if executor == "ray" else {}
+    project = Project(tmp_path, environment)
+    (tmp_path / "sums.py").write_text(BROKEN)
+    project.write(
+        {"kind": "./sums.py", "factors": {"extra": [0, 1]}, "per_cell": 8}
+        | {"limits": {"cost_usd": 1}}
+    )
+    done = run(project, executor)
+    assert done.code == 4, done.err
+    told = " ".join(done.err.split())
+    assert "all 2 sessions of the first round ended with the same defect of the kind's code" in told
+    assert "AttributeError" in told
+    assert "(sums.py:6)" in told
+    assert "`matrix resume it --redo-errored`" in told
+    sessions = project.tables("it").frame("sessions")
+    assert sorted(sessions.error_class) == ["KindDefect"] * 2 + ["defect"] * 14
+    assert requests_in(project) == 2
+
+    again = project.matrix("resume", "it", "--quiet", *where(executor))
+    assert again.code == 4, again.err
+    assert requests_in(project) == 2
+
+    (tmp_path / "sums.py").write_text(BROKEN.replace("said.txt", "said.text"))
+    mended = project.matrix("resume", "it", "--redo-errored", "--quiet", *where(executor))
+    assert mended.code == 0, mended.err
+    sessions = project.tables("it").frame("sessions")
+    assert set(sessions.outcome) == {"completed"}
+    assert len(sessions) == 16
+    assert sorted(set(sessions.score)) == [4.0, 5.0]
+    assert requests_in(project) == 2 + 16
+
+
 @pytest.mark.ray
 def test_workers_and_providers_that_die_are_replaced_with_its_code(
     tmp_path: Path, whole: Path, shared_ray: SharedRay

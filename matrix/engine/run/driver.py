@@ -27,6 +27,7 @@ from matrix.engine.governor.refusals import (
 from matrix.engine.prepare.keys import provider_closed
 from matrix.engine.prepare.prepared import Prepared, estimates_of, role_caps_of
 from matrix.engine.run.earlier import earlier_lives
+from matrix.engine.run.first_round import FirstRound
 from matrix.engine.run.interim_looks import Unplayed
 from matrix.engine.run.interrupts import interrupts
 from matrix.engine.run.launcher import LaunchAll, Launcher
@@ -42,6 +43,7 @@ from matrix.engine.run.run_events import RunTelling
 from matrix.engine.run.scoreboard import Scoreboard
 from matrix.engine.run.setting_up import setup_of
 from matrix.engine.run.speed import Speed, time_left
+from matrix.engine.wire.defects import defect_of
 from matrix.engine.wire.messages import (
     NodeNews,
     Picture,
@@ -56,7 +58,7 @@ from matrix.engine.wire.setup import RunSetup
 from matrix.kinds.protocol import OwnsTerminal
 from matrix.model.errors import CutShort, Interrupted, MatrixError, RunLocked, StoreError
 from matrix.model.spec.budgets import Bound
-from matrix.store.run.run_folder import why_unfinished
+from matrix.store.run.run_folder import resume_command, why_unfinished
 
 TICK_S = 0.25
 """How often a picture is taken for the display and for launching."""
@@ -107,6 +109,8 @@ class Driver:
             or any(agent.asks_models for agent in prepared.agents.values()),
         )
         self._scores = Scoreboard(prepared)
+        self._first_round = FirstRound(prepared.plan)
+        self._left_open = False
         self._opened = self._ended_before = 0
         self._draining: EndReason | None = None
         self._overrun = False
@@ -190,6 +194,7 @@ class Driver:
             self._speed.per_second(picture.counters.answered)  # rates begin here
             if self._looking is not None:
                 await self._looking.look()
+            await self._check_defect()  # of an earlier life: nothing was mended since
             await self._launch(picture)
             while not self._launcher.finished and self._broken is None:
                 await asyncio.wait([news], timeout=TICK_S)
@@ -198,6 +203,7 @@ class Driver:
                     news = asyncio.ensure_future(self._executor.news())
                 if self._closed is not None:
                     await self._drain("provider" if self._closed.silent else "account")
+                await self._check_defect()
                 if self._looking is not None and self._draining is None:
                     await self._looking.look()
                 picture = await self._executor.picture()
@@ -265,6 +271,7 @@ class Driver:
 
     def _count(self, item: SessionEnded) -> None:
         ended = item.ended
+        self._first_round.ended(item.plan, defect_of(ended))
         self._scores.note_failure(ended)
         if (told := self._scores.note_metric(ended)) is not None:
             self._listener.remark(told)
@@ -280,6 +287,13 @@ class Driver:
         if limit is not None and self._clock() - self._playing_since > limit * 60:
             await self._drain("time limit")
 
+    async def _check_defect(self) -> None:
+        if self._draining is not None or self._launcher.all_opened:
+            return  # nothing more is bought
+        if self._first_round.defect is not None:
+            self._left_open = self._launcher.open_count > 0
+            await self._drain("defect")
+
     async def _drain(self, reason: EndReason) -> None:
         if self._draining is None:
             self._draining = reason
@@ -290,7 +304,7 @@ class Driver:
             told = "its command is asked to end; " if asks else ""
             told += "waiting for calls in flight; what is paid for is kept"
             self._listener.note(f"stopping ({reason}): {told}, and the run can be resumed")
-            if self._closed is not None and (told := self._detail(reason)):
+            if told := self._detail(reason):
                 self._listener.note(told)
             await self._executor.drain()
 
@@ -354,6 +368,7 @@ class Driver:
                 if (past := done.get(plan.session_id)) is not None:
                     self._opened += 1
                     self._scores.count(plan, past.outcome, past.score, past.cost)
+                    self._first_round.ended(plan, past.defect)
                     self._launcher.observe(plan, past)
                     if self._looking is not None:
                         self._looking.remember(plan, past)
@@ -392,6 +407,8 @@ class Driver:
         """What has to be done before the run can go on, where its reason alone does not say it."""
         if reason in ("account", "provider") and self._closed is not None:
             return provider_closed(self._closed, self._prepared, self._run_dir)
+        if reason == "defect" and (defect := self._first_round.defect) is not None:
+            return self._first_round.told(defect, resume_command(self._run_dir, self._redoing))
         if reason != "cap":
             return ""
         if self._used_up:
@@ -400,8 +417,18 @@ class Driver:
             return round_has_no_room(self._launcher.no_room, self._bound)
         return "" if self._bound is None else held_by_budget(self._bound)
 
+    @property
+    def _redoing(self) -> str:
+        """Options that play what a defect ended again, and with the code of then what it did not.
+
+        A session that it left in the middle of a turn would be given answers of other requests.
+        """
+        return " --redo-errored" + " --redo-turn" * self._left_open
+
     def _resume_with(self, reason: EndReason, picture: Picture) -> str:
         """Options without which the run, resumed, would come no further."""
+        if reason == "defect":
+            return self._redoing
         if reason == "overrun" and not picture.balance.free:
             return raising([], self._bound)
         if reason != "cap":

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from matrix.engine.governor.money_fold import money_so_far
 from matrix.engine.run.launcher import Past
+from matrix.engine.wire.defects import defect_of
 from matrix.model.entries import Looked
 from matrix.model.metrics import TurnLimit, measured
 from matrix.model.money import NanoUSD
@@ -50,7 +51,10 @@ def earlier_lives(run_dir: Path, metric: str = "score", turn_limit: TurnLimit = 
                 cost = end.tally.cost + state.saved  # as if there had been no response cache
                 roles = {role: share.cost for role, share in end.tally.roles.items()}
                 value = measured(metric, end, turn_limit)
-                done[key] = Past(end.outcome, end.score, cost, value, roles, end.error_class)
+                done[key] = Past(
+                    *(end.outcome, end.score, cost, value, roles, end.error_class),
+                    defect=defect_of(end),
+                )
             elif spent := fold(reader.session(key), keep_turns=False).spent_by_role:
                 begun[key] = spent
         look = reader.newest_look()

@@ -21,6 +21,7 @@ from matrix.admission.rounds import (
     may_open,
     may_start,
 )
+from matrix.engine.wire.defects import DefectAt
 from matrix.engine.wire.messages import Picture
 from matrix.model.entries import Ended
 from matrix.model.money import NanoUSD
@@ -33,7 +34,8 @@ AtCap = Literal["whole-rounds", "spend-all"]
 class Past(NamedTuple):
     """What is kept of a session that ended in an earlier life of the run.
 
-    ``value`` is its value of the metric that the run compares, ``roles`` what each role spent.
+    ``value`` is its value of the metric that the run compares, ``roles`` what each role spent,
+    ``defect`` what of the kind's code ended it, if that did.
     """
 
     outcome: Outcome
@@ -42,6 +44,7 @@ class Past(NamedTuple):
     value: float | None = None
     roles: Mapping[str, NanoUSD] = {}
     error_class: str = ""
+    defect: DefectAt | None = None
 
 
 class LaunchFilter(Protocol):
@@ -124,6 +127,11 @@ class Launcher:
         """Whether nothing is open and nothing more will be opened."""
         nothing_left = self._no_more_rounds and not self._ready
         return not self._open and (self.stopped or self.cap_reached or nothing_left)
+
+    @property
+    def all_opened(self) -> bool:
+        """Whether everything that is to be played has been given out."""
+        return self._no_more_rounds and not self._ready and not self._waiting
 
     @property
     def _no_more_rounds(self) -> bool:

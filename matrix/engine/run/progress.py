@@ -84,6 +84,7 @@ EndReason = Literal[
     "time limit",
     "account",
     "provider",
+    "defect",
     "failed",
 ]
 

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Final
+from typing import Final, NamedTuple
 
+from matrix.model.entries import Ended
 from matrix.model.errors import CallFailed, KindDefect, MatrixError, SessionStop
 from matrix.model.records import storable_text
+from matrix.model.seeds import content_hash
 from matrix.telemetry.redaction import redact, secrets_in
 
 MAX_DEFECT: Final = 12_000
@@ -27,6 +30,9 @@ _MAX_LINE: Final = 500
 """Characters of the line that sums it up."""
 
 _CUT: Final = "\n  ...\n"
+
+_FRAME: Final = re.compile(r'^  File "(.+?)", line (\d+)', re.MULTILINE)
+"""A frame of a traceback: its file and line."""
 
 _AROUND: Final = frozenset(
     {
@@ -87,6 +93,32 @@ def summed_up(error: BaseException) -> str:
 def is_defect(error_class: str) -> bool:
     """Whether a session of this error class came upon a defect of its kind."""
     return error_class == KindDefect.__name__
+
+
+class DefectAt(NamedTuple):
+    """A defect of a kind's code, told from others.
+
+    Attributes:
+        identity: Equal where an exception of the same class came by the same lines, whatever it
+            says of its session.
+        told: The exception and its place in the kind's code, in one line.
+    """
+
+    identity: str
+    told: str
+
+
+def defect_of(ended: Ended) -> DefectAt | None:
+    """The defect that ended a session; ``None`` if none did."""
+    if not is_defect(ended.error_class):
+        return None
+    summary, _, told = ended.reason.partition("\n")
+    # nodes of a cluster may have a package in different folders
+    frames = [(Path(file).name, line) for file, line in _FRAME.findall(told)]
+    identity = content_hash([summary.partition(":")[0], frames])
+    own = [(file, line) for file, line in frames if file == frames[0][0]]
+    place = f" ({own[-1][0]}:{own[-1][1]})" if own else ""
+    return DefectAt(identity, summary + place)
 
 
 def prelude_failed(why: str) -> SessionStop:

@@ -446,7 +446,8 @@ def _next(summary: Summary) -> list[str]:
     lines = []
     if run.status in ("incomplete", "failed"):
         lines.append(resume_command(summary.run_dir, run.resume_with))
-    if errored := summary.endings.errored:
+    redoes = "--redo-errored" in run.resume_with
+    if (errored := summary.endings.errored) and not redoes:
         again = resume_command(summary.run_dir, " --redo-errored")
         played = plural(errored, "errored session")
         lines.append(f"{again}   # plays {played} on, once the cause is mended")

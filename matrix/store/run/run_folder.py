@@ -47,7 +47,7 @@ DEFAULT_RESULTS: Final = "results"
 
 RunStatus = Literal["running", "complete", "incomplete", "failed"]
 
-_TOLD_OF_SESSIONS: Final = ("cap", "account", "provider", "overrun", "time limit")
+_TOLD_OF_SESSIONS: Final = ("cap", "account", "provider", "overrun", "time limit", "defect")
 """Reasons for a run's end that are said of each session that it left open."""
 
 
