@@ -95,7 +95,9 @@ def progress_line(progress: Progress) -> str:
         f"spent {show_usd(balance.charged)} + held {show_usd(balance.held)} "
         f"of {show_usd(balance.cap)}",
     ]
-    if age := _age(progress):
+    if told := progress.waits_for:
+        parts.insert(-1, f"waiting for {told}")
+    elif age := _age(progress):
         parts.insert(-1, f"{counters.in_flight:,} calls in flight{age}")
     if counters.retries:
         parts.append(_retries(progress))
@@ -138,6 +140,8 @@ def _facts(progress: Progress, later_s: float) -> list[SoFarFact]:
         ),
         SoFarFact("trouble", _retries(progress)),
     ]
+    if told := progress.waits_for:
+        facts.append(SoFarFact("waits for", told))
     if progress.failed is not None:
         facts.append(SoFarFact("failure", f"newest: {_failure(progress.failed)}"))
     return facts

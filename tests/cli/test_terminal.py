@@ -146,7 +146,7 @@ def test_a_model_that_does_not_answer_is_seen_to_be_waited_for(
     ) as terminal:
         terminal.wait_for(r"[1-9] in flight \(the oldest for \d+ s\)")
         terminal.press_ctrl_c()
-        told = r"stopping \(interrupted\): waiting for calls in flight; .* can be resumed"
+        told = r"stopping \(interrupted\): nothing new is started; .* can be resumed"
         terminal.wait_for(told)
         terminal.wait_for(r"stopping \d+ s")
         terminal.press_ctrl_c()

@@ -168,6 +168,43 @@ def test_code_that_fails_in_all_of_the_first_round_is_played_no_further_until_it
     assert requests_in(project) == 2 + 16
 
 
+WAITING = """\
+import asyncio
+import os
+import matrix
+
+@matrix.scenario(simulated={"agent": "four"})
+async def sums(ctx):
+    said = await ctx.ask("agent", "2+2?")
+    while not os.path.exists(GATE):
+        await asyncio.sleep(9999)
+    ctx.score("length", len(said.text))
+"""
+
+
+@pytest.mark.slow
+def test_a_time_limit_ends_sessions_that_wait_in_their_own_code_and_they_go_on_later(
+    executor: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    environment = request.getfixturevalue("shared_ray").environment if executor == "ray" else {}
+    project = Project(tmp_path, environment)
+    (tmp_path / "sums.py").write_text(f"GATE = {str(tmp_path / 'gate')!r}\n{WAITING}")
+    project.write(
+        {"kind": "./sums.py", "per_cell": 1, "limits": {"cost_usd": 1, "run_minutes": 0.02}}
+    )
+    done = run(project, executor)
+    assert done.code == 4, done.err
+    assert "stopping (time limit): nothing new is started" in done.err
+    assert "waiting for 1 session in the kind's own code, let go 10 s after the last" in done.err
+    (outcome,) = project.tables("it").frame("sessions").error_class
+    assert outcome == "time limit"
+    (tmp_path / "gate").touch()
+    again = project.matrix("resume", "it", "--quiet", "--time-limit", "10", *where(executor))
+    assert again.code == 0, again.err
+    assert list(project.tables("it").frame("sessions").score) == [4.0]
+    assert requests_in(project) == 1
+
+
 @pytest.mark.ray
 def test_workers_and_providers_that_die_are_replaced_with_its_code(
     tmp_path: Path, whole: Path, shared_ray: SharedRay

@@ -101,7 +101,7 @@ def interrupted_twice(project: Project, number: signal.Signals) -> Done:
         process.send_signal(number)
         assert process.stderr is not None
         for line in process.stderr:
-            if "waiting for calls in flight" in line:
+            if "nothing new is started" in line:
                 break
         assert process.poll() is None
         process.send_signal(number)

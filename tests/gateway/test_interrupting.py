@@ -163,7 +163,7 @@ async def test_what_was_asked_to_end_is_not_done_whatever_it_says(
         when(tmp_path, "begun")
         run.send_signal(number)
         assert run.stderr is not None
-        told = next(line for line in run.stderr if "waiting for calls in flight" in line)
+        told = next(line for line in run.stderr if "nothing new is started" in line)
         assert "its command is asked to end; " in told
         assert told.endswith("and the run can be resumed\n")
         if times == 2:

@@ -202,6 +202,11 @@ class CallDesk:
         """Attempts that are out."""
         return len(self._holds)
 
+    @property
+    def calling(self) -> set[str]:
+        """Sessions that have one."""
+        return self._holds.sessions
+
     def oldest_s(self, now: float) -> float:
         """For how long the oldest of them has been out, in seconds; 0 if none is."""
         oldest = self._holds.oldest()

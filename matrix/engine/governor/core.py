@@ -11,7 +11,7 @@ not have survived; every message is so read that the second time changes nothing
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from matrix.admission.ledger import Ledger
@@ -19,6 +19,7 @@ from matrix.admission.rates import RateGroup
 from matrix.engine.governor.books import CallBook, History, Outbox, PartCaps, SessionBook
 from matrix.engine.governor.call_desk import CallDesk
 from matrix.engine.governor.history import SessionHistory
+from matrix.engine.governor.lingering import Lingering
 from matrix.engine.wire.messages import (
     Acquire,
     AskEnded,
@@ -42,6 +43,7 @@ from matrix.engine.wire.messages import (
     Snapshot,
     StillOut,
     Supply,
+    SuspendNow,
     SuspendSession,
     ToGovernor,
 )
@@ -81,6 +83,7 @@ class GovernorCore:
     ) -> None:
         self._sessions: dict[str, SessionBook] = {}
         self._out = Outbox()
+        self._lingering = Lingering()
         self._desk = CallDesk(
             cap,
             groups,
@@ -117,6 +120,7 @@ class GovernorCore:
             case Acquire():
                 self._desk.acquire(peer, message, now)
             case Settle():
+                self._lingering.moved(message.key.session_id, now)
                 self._desk.settle(peer, message, now, at)
             case Supply():
                 self._desk.supply(peer, message, at)
@@ -181,6 +185,7 @@ class GovernorCore:
             entry = book.calls.setdefault(key, CallBook(digest=""))
             entry.digest, entry.answer = settled.digest, settled.answer
         self._sessions[plan.session_id] = book
+        self._lingering.moved(plan.session_id, now)
         self._desk.enter(book)
         for asker, message in self._desk.found(plan.session_id):
             self.handle(asker, message, now, at)
@@ -198,9 +203,24 @@ class GovernorCore:
     def tick(self, now: float, at: float) -> Tick:
         """Let the gate decide; hand over entries to journal and mail to send after that."""
         wake_in_s = self._desk.decide(now, at)
+        if self.draining and self._sessions:
+            wake_in_s = self._suspend_who_lingers(now, wake_in_s)
         entries, self._out.entries = self._out.entries, []
         mail, self._out.mail = self._out.mail, []
         return Tick(entries, mail, wake_in_s)
+
+    def _suspend_who_lingers(self, now: float, wake_in_s: float | None) -> float | None:
+        """Have sessions let go that ask for nothing; returns when to look again."""
+        self._lingering.drains(now)
+        for session_id in self._lingering.due(self._idle(), now):
+            self._out.tell(self._sessions[session_id].worker, SuspendNow(session_id))
+        waits = (wake_in_s, self._lingering.wake_in_s(now))
+        return min((wait for wait in waits if wait is not None), default=None)
+
+    def _idle(self) -> Iterator[str]:
+        """Open sessions without a call in flight."""
+        calling = self._desk.calling
+        return (session_id for session_id in self._sessions if session_id not in calling)
 
     def sent(self, mail: list[tuple[str, FromGovernor]]) -> None:
         """The mail is on its way: from here on its attempts may be billed."""
@@ -213,7 +233,8 @@ class GovernorCore:
         desk = self._desk
         counters = desk.totals.counters(desk.waiting, desk.in_flight, desk.oldest_s(now))
         open_spent = sum(book.spent for book in self._sessions.values() if book.plan.part == "play")
-        return Picture(self.ledger.balance, counters, open_spent, dict(desk.spent_by_role))
+        idle = sum(1 for _ in self._idle()) if self.draining else 0
+        return Picture(self.ledger.balance, counters, open_spent, dict(desk.spent_by_role), idle)
 
     # --- processes that died ----------------------------------------------------------------------
 

@@ -58,6 +58,11 @@ class OpenHolds:
             since,
         )
 
+    @property
+    def sessions(self) -> set[str]:
+        """Those that have an attempt out."""
+        return {held.key.session_id for held in self._open.values()}
+
     def of_session(self, session_id: str) -> Iterator[tuple[int, OpenHold, str]]:
         """Id, attempt and owner of whatever a session has out."""
         for hold_id, held in self._open.items():

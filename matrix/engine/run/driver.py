@@ -38,6 +38,7 @@ from matrix.engine.run.progress import (
     Progress,
     RunEnd,
     RunStatus,
+    waited_for,
 )
 from matrix.engine.run.run_events import RunTelling
 from matrix.engine.run.scoreboard import Scoreboard
@@ -62,6 +63,10 @@ from matrix.store.run.run_folder import resume_command, why_unfinished
 
 TICK_S = 0.25
 """How often a picture is taken for the display and for launching."""
+
+
+TELL_WAIT_S = 1.0
+"""How long a run may take to stop before it says what it waits for."""
 
 
 class RunBroken(MatrixError):
@@ -111,6 +116,7 @@ class Driver:
         self._scores = Scoreboard(prepared)
         self._first_round = FirstRound(prepared.plan)
         self._left_open = False
+        self._drained_at = inf
         self._opened = self._ended_before = 0
         self._draining: EndReason | None = None
         self._overrun = False
@@ -209,6 +215,7 @@ class Driver:
                 picture = await self._executor.picture()
                 await self._launch(picture)
                 self._tell_progress(picture)
+                self._tell_who_is_waited_for(picture)
                 await self._check_time()
         finally:
             await self._take_at_once(news)
@@ -302,8 +309,9 @@ class Driver:
             kind = self._prepared.kind
             asks = isinstance(kind, OwnsTerminal) and kind.asked_to_end()
             told = "its command is asked to end; " if asks else ""
-            told += "waiting for calls in flight; what is paid for is kept"
+            told += "nothing new is started; what is paid for is kept"
             self._listener.note(f"stopping ({reason}): {told}, and the run can be resumed")
+            self._drained_at = self._clock()
             if told := self._detail(reason):
                 self._listener.note(told)
             await self._executor.drain()
@@ -380,6 +388,14 @@ class Driver:
         if self._launcher.finished or now - self._told_at >= TICK_S:
             self._told_at = now
             self._listener.progress(self._progress(picture))
+
+    def _tell_who_is_waited_for(self, picture: Picture) -> None:
+        """Say once what a run that stops still waits for, unless it ends right away."""
+        if isinstance(self._prepared.kind, OwnsTerminal):
+            return  # for its command, which was asked to end
+        if self._clock() - self._drained_at >= TELL_WAIT_S and (told := waited_for(picture)):
+            self._drained_at = inf
+            self._listener.note(f"waiting for {told}")
 
     def _progress(self, picture: Picture) -> Progress:
         now = self._clock()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
 
+from matrix.engine.governor.lingering import GRACE_S
 from matrix.engine.prepare.estimate import CostInterval
 from matrix.engine.prepare.prepared import Prepared
 from matrix.engine.wire.messages import Counters, Picture
@@ -73,6 +74,11 @@ class Progress:
     def counters(self) -> Counters:
         return self.picture.counters
 
+    @property
+    def waits_for(self) -> str:
+        """What a run that stops still waits for; empty while it goes on."""
+        return waited_for(self.picture) if self.draining else ""
+
 
 RunStatus = Literal["complete", "incomplete", "failed"]
 EndReason = Literal[
@@ -113,6 +119,16 @@ class RunEnd:
     saved: NanoUSD = 0
     processes_lost: int = 0
     nodes_lost: int = 0
+
+
+def waited_for(picture: Picture) -> str:
+    """What keeps a run that stops from its end; empty if nothing does."""
+    calls, idle = picture.counters.in_flight, picture.idle
+    told = [f"{calls:,} call{'s' * (calls != 1)} in flight"] if calls else []
+    if idle:
+        sessions = f"{idle:,} session{'s' * (idle != 1)} in the kind's own code"
+        told.append(f"{sessions}, let go {GRACE_S:.0f} s after the last call")
+    return ", and for ".join(told)
 
 
 class Listener(Protocol):

@@ -32,11 +32,12 @@ from matrix.engine.wire.messages import (
     Rejoin,
     SaveTurn,
     SessionOpened,
+    SuspendNow,
     SuspendSession,
     ToGovernor,
 )
 from matrix.engine.wire.setup import RunSetup
-from matrix.kinds.protocol import Kind
+from matrix.kinds.protocol import Kind, OwnsTerminal
 from matrix.model.errors import BlobsRefused, MatrixError
 from matrix.model.records import Answer, Call, SessionPlan
 from matrix.telemetry.process import SILENT, Telemetry
@@ -98,6 +99,7 @@ class SessionWorker:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._over: dict[str, SessionPlan] = {}
         self._leaving: dict[str, asyncio.Future[bool]] = {}
+        self._stopped: set[str] = set()  # in the middle of a turn, for the run drains
 
     def start(self, *, host: ProviderHost | None, routes: Mapping[str, CallPort]) -> None:
         """Begin to work; ``host`` serves embedded providers, ``routes`` all of them."""
@@ -183,6 +185,8 @@ class SessionWorker:
                 self._begin(message)
             case EffectSaved():
                 self._effects.saved(message)
+            case SuspendNow(session_id):
+                self._suspend_now(session_id)
             case LetGo(session_id):
                 self._over.pop(session_id, None)
                 self._has_left(session_id, let_go=True)
@@ -195,6 +199,14 @@ class SessionWorker:
             return
         task = asyncio.create_task(self._play(self._plans[session_id], opened))
         self._tasks[session_id] = task
+
+    def _suspend_now(self, session_id: str) -> None:
+        """Stop a session in its kind's code; a program that has the terminal ends by itself."""
+        task = self._tasks.get(session_id)
+        if task is None or isinstance(self._kinds[self._plans[session_id].kind], OwnsTerminal):
+            return
+        self._stopped.add(session_id)
+        task.cancel()
 
     async def _play(self, plan: SessionPlan, opened: SessionOpened) -> None:
         assert self._router is not None
@@ -221,6 +233,13 @@ class SessionWorker:
         except BlobsRefused as refused:
             self.send(DiskRefused(str(refused)))
             return
+        except asyncio.CancelledError:
+            if plan.session_id not in self._stopped:
+                raise
+            ended = None
+        if plan.session_id in self._stopped:  # whatever its code made of it
+            self._stopped.discard(plan.session_id)
+            ended = None
         if spans is not None:
             spans.ended(session_span(plan, start, spans.now_ns(), ended))
         self.send(SuspendSession(plan.session_id) if ended is None else EndSession(ended))

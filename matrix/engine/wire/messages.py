@@ -199,6 +199,15 @@ class LetGo(NamedTuple):
     session_id: str
 
 
+class SuspendNow(NamedTuple):
+    """The run drains, and this session has no call in flight: it is to be let go as it stands.
+
+    Said again and again until it is: its kind may be in the middle of anything.
+    """
+
+    session_id: str
+
+
 class EffectSaved(NamedTuple):
     """Answer to :class:`SaveEffect`: the effect of this key is durable."""
 
@@ -340,6 +349,7 @@ class NodeNews(NamedTuple):
 FromGovernor: TypeAlias = (
     SessionOpened
     | LetGo
+    | SuspendNow
     | Granted
     | Recorded
     | Refused
@@ -377,9 +387,13 @@ class Counters(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """The governor's state at one moment."""
+    """The governor's state at one moment.
+
+    ``idle`` are the open sessions without a call in flight, counted only while the run drains.
+    """
 
     balance: Balance
     counters: Counters
     open_spent: NanoUSD
     spent_by_role: Mapping[str, NanoUSD]
+    idle: int = 0

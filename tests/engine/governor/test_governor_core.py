@@ -14,6 +14,7 @@ from matrix.admission.rates import Bucket, RateGroup, Remaining
 from matrix.engine.governor.books import History, PartCaps
 from matrix.engine.governor.core import DRIVER, GovernorCore, Tick
 from matrix.engine.governor.history import NOTHING_KNOWN, fold_session
+from matrix.engine.governor.lingering import GRACE_S
 from matrix.engine.governor.refusals import DRAINING, OVERRUN, PARKED
 from matrix.engine.wire.messages import (
     EndSession,
@@ -30,6 +31,7 @@ from matrix.engine.wire.messages import (
     Settle,
     StillOut,
     Supply,
+    SuspendNow,
     SuspendSession,
     ToGovernor,
 )
@@ -692,3 +694,43 @@ def test_a_session_that_is_let_go_takes_its_parked_calls_with_it() -> None:
     assert desk.core.picture(0.0).counters.waiting == 1
     assert desk.say(SuspendSession("s1")).wake_in_s is None
     assert desk.core.picture(0.0).counters.waiting == 0
+
+
+def drained(sessions: int) -> Desk:
+    """One whose run drains from the time 0 on."""
+    desk = Desk(sessions=sessions)
+    desk.core.drain()
+    assert desk.tick().wake_in_s == GRACE_S
+    return desk
+
+
+def test_a_session_without_a_call_in_flight_is_let_go_a_while_after_the_run_drains() -> None:
+    desk = drained(sessions=2)
+    assert not letters(desk.tick(GRACE_S - 1), SuspendNow)
+    assert desk.tick(GRACE_S).mail == [
+        ("worker", SuspendNow("s1")),
+        ("worker", SuspendNow("s2")),
+    ]
+    desk.say(SuspendSession("s1"), now=GRACE_S)
+    assert not letters(desk.tick(2 * GRACE_S - 1), SuspendNow)
+    again = letters(desk.tick(2 * GRACE_S), SuspendNow)
+    assert again == [SuspendNow("s2")], "who is still there is asked again"
+
+
+def test_a_call_in_flight_is_waited_for_and_what_its_session_makes_of_the_answer() -> None:
+    desk = Desk(sessions=2)
+    desk.say(ask(key("s1")))
+    desk.core.drain()
+    desk.tick(0.0)
+    assert desk.core.picture(0.0).idle == 1
+    assert letters(desk.tick(GRACE_S), SuspendNow) == [SuspendNow("s2")]
+    assert not letters(desk.tick(9 * GRACE_S), SuspendNow)[1:]
+    desk.say(settle(key("s1"), 1), now=100.0)
+    assert SuspendNow("s1") not in letters(desk.tick(100.0 + GRACE_S - 1), SuspendNow)
+    assert SuspendNow("s1") in letters(desk.tick(100.0 + GRACE_S), SuspendNow)
+
+
+def test_while_a_run_goes_on_nobody_is_let_go_for_what_its_code_does() -> None:
+    desk = Desk()
+    assert desk.tick(1_000_000.0) == Tick([], [], None)
+    assert desk.core.picture(1_000_000.0).idle == 0
