@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 LOG_EVERY_S = 10.0
 REFRESH_PER_S = 4
+SHOW_CURSOR = "\x1b[?25h"
 DUMB = ("dumb", "unknown")
 """What terminals are called that have no cursor to move."""
 
@@ -58,6 +59,12 @@ class Quiet:
 
     def remark(self, text: str) -> None:
         """Nothing that must be seen."""
+
+    def last_word(self, text: str) -> None:
+        """Shown even when quiet."""
+        from matrix.engine.run.progress import write_past_everything
+
+        write_past_everything(text)
 
 
 class LogLines(Quiet):
@@ -146,6 +153,10 @@ class LiveDisplay(Quiet):
     def remark(self, text: str) -> None:
         """Above the table."""
         self.note(text)
+
+    def last_word(self, text: str) -> None:
+        """Below the table, with the cursor that it had hidden."""
+        super().last_word(f"{SHOW_CURSOR}\n{text}")
 
     def close(self) -> None:
         """Leave the last table on the screen."""

@@ -119,6 +119,60 @@ def test_asked_twice_it_does_not_wait_for_calls_in_flight_and_names_the_remedy(
     assert (run.status, run.end_reason) == ("incomplete", "interrupted")
 
 
+BUSY = """\
+import os
+import matrix
+
+@matrix.scenario(simulated={"agent": "four"})
+async def sums(ctx):
+    said = await ctx.ask("agent", "2+2?")
+    open(BEGUN, "w").close()
+    while not os.path.exists(GATE):
+        pass
+    ctx.score("length", len(said.text))
+"""
+
+
+def until_said(process: subprocess.Popen[str], said: str) -> None:
+    """Read on until a program says this."""
+    assert process.stderr is not None
+    assert any(said in line for line in process.stderr), f"it never said {said!r}"
+
+
+@pytest.mark.parametrize(
+    ("where", "number", "first"),
+    [
+        (IN_PROCESS, signal.SIGINT, "asked once more, the process ends at once"),
+        (IN_PROCESS, signal.SIGTERM, "asked once more, the process ends at once"),
+        pytest.param(ON_RAY, signal.SIGINT, "nothing new is started", marks=[RAY, LONG]),
+    ],
+)
+def test_asked_twice_it_ends_at_once_also_while_its_kind_lets_nothing_else_run(
+    tmp_path: Path, where: list[str], number: signal.Signals, first: str
+) -> None:
+    """In its own process the first cannot be heard, which is told; what was paid for is kept."""
+    project = Project(tmp_path)
+    names = {name: str(tmp_path / name) for name in ("BEGUN", "GATE")}
+    values = [f"{name} = {path!r}\n" for name, path in names.items()]
+    (tmp_path / "sums.py").write_text("".join([*values, BUSY]))
+    run = ("run", "sums.py", *where, "--run-id", "hurt", "--sessions", "1")
+    with project.started(*run) as process:
+        wait_for((tmp_path / "BEGUN").exists)
+        process.send_signal(number)
+        until_said(process, first)
+        assert process.poll() is None
+        process.send_signal(number)
+        done = finished(process)
+    assert done.code == 4, done.err
+    assert "error: stopped at once; `matrix resume hurt` goes on from the last turns" in done.err
+    assert "incomplete (interrupted" in project.matrix("list").out
+    (tmp_path / "GATE").touch()
+    again = project.matrix("resume", "hurt", *IN_PROCESS, "--quiet")
+    assert again.code == 0, again.err
+    assert list(project.tables("hurt").frame("sessions").score) == [4.0]
+    assert int(project.tables("hurt").frame("calls").answered.sum()) == 1
+
+
 @pytest.mark.ray
 @pytest.mark.parametrize(
     "number", [signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.long)]

@@ -93,7 +93,7 @@ from matrix.store.run.run_folder import (
     marked,
     new_run_id,
     read_run,
-    resume_command,
+    stopped_at_once,
     write_run,
     write_whole,
 )
@@ -383,9 +383,7 @@ def _driven(
         with suppress(StoreError):  # the disk may be what failed; the journal is the truth
             write_run(run_dir, running.model_copy(update={"status": status, "end_reason": reason}))
         if at_once:
-            raise Interrupted(
-                f"stopped at once; `{resume_command(run_dir)}` goes on from the last turns"
-            ) from None
+            raise Interrupted(stopped_at_once(run_dir)) from None
         raise
     if end.status == "incomplete" and isinstance(engine, Requiring):
         end = replace(end, resume_with=f"{end.resume_with}{engine.rejoins}")

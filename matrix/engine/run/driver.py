@@ -7,12 +7,14 @@ time limits into an orderly end that leaves a readable, resumable run.
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from math import inf
 from pathlib import Path
+from typing import NoReturn
 
 from matrix.engine.calls.caching import shared_answers
 from matrix.engine.executors.executor import Executor, News
@@ -59,7 +61,7 @@ from matrix.engine.wire.setup import RunSetup
 from matrix.kinds.protocol import OwnsTerminal
 from matrix.model.errors import CutShort, Interrupted, MatrixError, RunLocked, StoreError
 from matrix.model.spec.budgets import Bound
-from matrix.store.run.run_folder import resume_command, why_unfinished
+from matrix.store.run.run_folder import resume_command, stopped_at_once, why_unfinished
 
 TICK_S = 0.25
 """How often a picture is taken for the display and for launching."""
@@ -320,7 +322,11 @@ class Driver:
 
     @contextmanager
     def _interrupts(self) -> Iterator[None]:
-        """The first Ctrl-C (or SIGTERM, or SIGHUP) drains, the second stops at once."""
+        """The first Ctrl-C (or SIGTERM, or SIGHUP) drains, the second stops at once.
+
+        Where code of the kind lets nothing else run here, nothing is drained or stopped: the
+        process ends with the second as if it were killed, and what is acknowledged is on the disk.
+        """
         loop = asyncio.get_running_loop()
         task = asyncio.current_task()
         assert task is not None
@@ -340,8 +346,23 @@ class Driver:
 
         if program is not None:
             program.run_begins(drain)
-        with interrupts(interrupted, on_terminal=None if program is None else program.interrupted):
+        with interrupts(
+            interrupted,
+            unheard=lambda: self._listener.note(
+                "asked to end, and code of the kind lets nothing else run in this process: it is "
+                "waited for; asked once more, the process ends at once"
+            ),
+            end_now=self._end_now,
+            on_terminal=None if program is None else program.interrupted,
+        ):
             yield
+
+    def _end_now(self) -> NoReturn:
+        """End this process whatever it is doing; nobody can take anything down in order."""
+        try:
+            self._listener.last_word(f"error: {stopped_at_once(self._run_dir)}")
+        finally:
+            os._exit(Interrupted.exit_code)
 
     def _setup(self) -> RunSetup:
         answers = shared_answers(self._prepared, self._run_dir, self._listener.note)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol
+from typing import Final, Literal, NamedTuple, Protocol
 
 from matrix.engine.governor.lingering import GRACE_S
 from matrix.engine.prepare.estimate import CostInterval
@@ -14,6 +16,8 @@ from matrix.engine.wire.messages import Counters, Picture
 from matrix.model.entries import Looked
 from matrix.model.money import NanoUSD
 from matrix.model.records import Outcome
+
+_ERRORS: Final = 2
 
 
 class VariantSoFar(NamedTuple):
@@ -150,6 +154,19 @@ class Listener(Protocol):
         """Something worth a line of its own where progress is shown."""
         ...
 
+    def last_word(self, text: str) -> None:
+        """The process ends now, without its being taken down.
+
+        Called in another thread while anything may be held, so it waits for no lock.
+        """
+        ...
+
+
+def write_past_everything(text: str) -> None:
+    """A line on standard error, whatever holds the stream."""
+    with suppress(OSError):
+        os.write(_ERRORS, f"{text}\n".encode())
+
 
 class Silent:
     """A listener that shows nothing."""
@@ -161,3 +178,7 @@ class Silent:
     def note(self, text: str) -> None: ...
 
     def remark(self, text: str) -> None: ...
+
+    def last_word(self, text: str) -> None:
+        """Even so: nobody else can say why the process is gone."""
+        write_past_everything(text)

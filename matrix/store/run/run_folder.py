@@ -469,6 +469,11 @@ def resume_command(run_dir: Path, more: str = "") -> str:
     return f"matrix resume {run_dir.name}{results_flag(run_dir)}{more}"
 
 
+def stopped_at_once(run_dir: Path) -> str:
+    """What is said of a run that somebody has stopped without waiting for anything."""
+    return f"stopped at once; `{resume_command(run_dir)}` goes on from the last turns"
+
+
 STAGING: Final = ".new-"
 """What names of folders begin with whose runs are being set up."""
 
