@@ -19,7 +19,7 @@ _NAME: Final = "NAME"
 """What stands for the name of a kind in its template."""
 
 
-def init(folder: str | Path, *, kind: str = "") -> list[Path]:
+def init(folder: str | Path, *, kind: str | None = None) -> list[Path]:
     """Make a project folder with a commented ``matrix.yaml`` that runs as it is.
 
     Args:
@@ -31,11 +31,11 @@ def init(folder: str | Path, *, kind: str = "") -> list[Path]:
         The files that were written.
 
     Raises:
-        BadInput: A file is there already; nothing was overwritten.
+        BadInput: A file is there already, or no kind can have this name; nothing was written.
     """
     target = Path(folder)
-    template = shipped_root() / "scenarios" / ("kind" if kind else "template")
-    if kind and (told := _no_name(kind)):
+    template = shipped_root() / "scenarios" / ("template" if kind is None else "kind")
+    if kind is not None and (told := _no_name(kind)):
         raise BadInput([Mistake("--kind", None, "", told)])
     files = sorted(  # an installer compiles what ends in .py
         path for path in template.rglob("*") if path.is_file() and "__pycache__" not in path.parts

@@ -29,8 +29,11 @@ def register(app: typer.Typer) -> None:
 def init(
     folder: Annotated[str, typer.Argument(metavar="FOLDER", help="The folder to make.")] = ".",
     kind: Annotated[
-        str, typer.Option("--kind", metavar="NAME", help="Write a kind of this name.")
-    ] = "",
+        str | None,
+        typer.Option(
+            "--kind", metavar="NAME", help="Write a kind of this name.", show_default=False
+        ),
+    ] = None,
 ) -> None:
     """Make a project."""
     from matrix import api

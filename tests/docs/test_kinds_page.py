@@ -110,4 +110,11 @@ def test_what_init_writes_is_played_compared_and_tested(tmp_path: Path) -> None:
     again = project.matrix("init", "--kind", "helpdesk", "mine")
     assert again.code == 2
     assert "exists already" in again.err
-    assert "digits and _" in project.matrix("init", "--kind", "a-b").err
+
+
+@pytest.mark.parametrize("name", ["", "a-b"])
+def test_init_writes_no_kind_that_cannot_be_called_so(tmp_path: Path, name: str) -> None:
+    done = Project(tmp_path).matrix("init", "--kind", name, "mine")
+    assert (done.code, done.out) == (2, "")
+    assert f"--kind: found {name!r}; a function is called so, and its file: " in done.err
+    assert not (tmp_path / "mine").exists()
