@@ -161,10 +161,10 @@ class Launcher:
     def next_round(self, picture: Picture) -> bool:
         """Line the next round up if it fits; returns whether it did."""
         pending = self._pending(self.plan.round(self._next_round))
+        dared = max(len(pending), 2 * self._observed)
+        if self.guessed and self._open and self.open_count + len(pending) > dared:
+            return False
         if self.at_cap == "whole-rounds":
-            dared = max(len(pending), 2 * self._observed)
-            if self.guessed and self._open and self.open_count + len(pending) > dared:
-                return False
             for role in ("", *self.role_caps):
                 launch, room = self._may_start(pending, picture, role)
                 if launch == "never":

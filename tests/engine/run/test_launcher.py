@@ -601,3 +601,16 @@ def test_estimates_that_are_guesses_are_tried_on_one_round_first() -> None:
     assert launcher.next_round(picture(cap=29 * UPPER, spent=cost))
     launcher.take(picture(cap=29 * UPPER, spent=cost))
     assert not launcher.next_round(picture(cap=29 * UPPER, spent=cost))  # two more would not fit
+
+
+def test_where_nobody_knows_a_cost_the_first_round_is_alone_also_if_all_is_to_be_spent() -> None:
+    launcher = launcher_of(plan_of([cell_of("one", n, None) for n in range(2)], 12), limit=100)
+    launcher.guessed = True
+    now = picture(cap=NO_CAP)
+    assert launcher.next_round(now)
+    opened = launcher.take(now)
+    assert len(opened) == 2
+    assert not launcher.next_round(now)
+    for plan in opened:
+        launcher.ended(plan, Ended(plan.session_id, "errored", "", "", 1, None, Tally(), 0.0))
+    assert launcher.next_round(now)
