@@ -55,6 +55,9 @@ class ImportedOptions(BaseModel):
     tells_failures: bool = Field(
         default=False, description="Whether the files say of a result that it went wrong."
     )
+    notes: tuple[str, ...] = Field(
+        default=(), description="What a verdict has to be read with, in sentences."
+    )
     exported: ExportedFacts | None = Field(
         default=None, description="For results that were exported from a run: what it was."
     )

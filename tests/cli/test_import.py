@@ -7,7 +7,6 @@ import json
 import random
 import re
 import zipfile
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,29 +17,7 @@ from scipy import stats
 import matrix as python_api
 from matrix.model.errors import BadInput
 from tests.cli.program import GoldenRun, Matrix
-
-
-def write_csv(path: Path, headers: Sequence[str], rows: Iterable[Sequence[object]]) -> Path:
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(headers)
-        writer.writerows(rows)
-    return path
-
-
-def paired(lead: float, units: int = 60) -> list[list[object]]:
-    """Two variants on the same units, the second better by ``lead``."""
-    draws, rows = random.Random(1), list[list[object]]()
-    for unit in range(units):
-        base = draws.gauss(60, 15)
-        rows += [
-            [f"q{unit}", model, round(base + more + draws.gauss(0, 6), 2), 0.002, 40 + unit]
-            for model, more in (("a", 0.0), ("b", lead))
-        ]
-    return rows
-
-
-HEADERS = ("question_id", "model", "score", "cost_usd", "words")
+from tests.cli.tables import HEADERS, paired, write_csv
 
 
 def test_a_csv_comes_to_a_verdict_that_says_what_it_rests_on(

@@ -36,13 +36,13 @@ from matrix.store.foreign.arranging import (
     tells_range,
 )
 from matrix.store.foreign.cleaning import Cleaning
+from matrix.store.foreign.names import less_is_better
 from matrix.store.foreign.results import (
     LONGEST_NAME,
     MOST_BYTES,
     NONE,
     ForeignResults,
     Wishes,
-    less_is_better,
     outcome_of,
 )
 from matrix.store.run.driven import setting_up
@@ -61,6 +61,9 @@ from matrix.version import __version__
 _ANY_FAILURES: Final = 100.0
 """Points by which a winner may fail more often where the files do not tell failures."""
 
+
+_MOST_NAMED: Final = 30
+"""Metrics of a direction that are named on the screen."""
 
 _MANY: Final = 50_000
 """Rows from which on it takes so long that it is told how far it is."""
@@ -175,8 +178,7 @@ def import_as(
         listener(f"{len(read.rows):,} rows are read; a run is made of them")
     arranged = arrange(read, source, must_pair=wishes.unit not in (None, NONE))
     now = datetime.fromtimestamp(clock(), UTC)
-    less = _lower_metrics(read, wishes)
-    spec = _spec(paths, read, arranged, clean, less, lower=lower)
+    spec = _spec(paths, read, arranged, clean, wishes, lower=lower)
     identity = run_id or new_run_id(spec.name, now, SystemRandom())
     file = _run_file(spec, identity, now, read, arranged)
     sources = [_source_of(path, clean) for path in paths]
@@ -187,8 +189,9 @@ def import_as(
 
     with setting_up(Path(results)):
         run_dir = create_run(Path(results), file, set_up)
-    taken = _taken(read, arranged, less, lower=lower)
-    return Imported(Run(run_dir), taken, tuple(_notes(read, arranged, wishes)))
+    taken = _taken(read, arranged, wishes, lower=lower)
+    notes = (*_weighty(read, arranged, wishes), *_notes(read))
+    return Imported(Run(run_dir), taken, notes)
 
 
 def _check_lower(read: ForeignResults, wishes: Wishes, *, lower: bool) -> None:
@@ -246,7 +249,7 @@ def _spec(
     read: ForeignResults,
     arranged: Arranged,
     clean: Cleaning,
-    lower_metrics: Sequence[str],
+    wishes: Wishes,
     *,
     lower: bool,
 ) -> RunSpec:
@@ -259,10 +262,11 @@ def _spec(
         repeats=arranged.repeats,
         taken=dict(read.taken),
         better="lower" if lower else "higher",
-        lower=tuple(lower_metrics),
+        lower=tuple(_lower_metrics(read, wishes)),
         score_range=_score_range(read),
         tells_failures=read.tells_failures,
         exported=read.exported,
+        notes=tuple(_weighty(read, arranged, wishes)),
     )
     compare = Compare(factor=_compared(read, arranged), engine="fixed")
     if not read.tells_failures:
@@ -349,7 +353,7 @@ def _stand_ins(read: ForeignResults) -> dict[str, tuple[str, ...]] | None:
 
 
 def _taken(
-    read: ForeignResults, arranged: Arranged, lower_metrics: Sequence[str], *, lower: bool
+    read: ForeignResults, arranged: Arranged, wishes: Wishes, *, lower: bool
 ) -> tuple[tuple[str, str], ...]:
     """What was taken for what, with how much of it there is."""
     counts = {
@@ -361,28 +365,49 @@ def _taken(
         "unit": f"{len({one.row.unit for one in arranged.placed}):,}",
     }
     known = [(label, text) for label, text in read.taken if label != "unit" or arranged.paired]
-    if lower_metrics:
+    if directions := _directions(read, wishes):
         labels = [label for label, _ in known]
         place = labels.index("metrics") + 1 if "metrics" in labels else len(labels)
-        known.insert(place, ("", f"less is better: {', '.join(lower_metrics[:30])}"))
+        known.insert(place, ("", directions))
     return tuple(
         (label, f"{text} ({counts[label]})" if counts.get(label) else text) for label, text in known
     )
 
 
-def _notes(read: ForeignResults, arranged: Arranged, wishes: Wishes) -> list[str]:
-    """What is worth knowing, in sentences."""
-    notes = []
-    if not arranged.paired and wishes.unit != NONE:
-        why = f"no {in_line(read.unit[:LONGEST_NAME])} is in two variants" if read.unit else (
-            "no column of the usual names for units"
-        )  # fmt: skip
-        notes.append(
-            f"Not paired: {why}. Rows are taken as independent samples of each variant; if they "
-            "are answers to the same questions, name the column that says which: --unit COLUMN."
-        )
+def _directions(read: ForeignResults, wishes: Wishes) -> str:
+    """Of which metrics less is better and of which more, as comparisons take them."""
     if read.exported is not None:
-        return notes  # outcomes say it
+        return ""  # the run that was exported says it
+    less = _lower_metrics(read, wishes)
+    more = sorted({name for row in read.rows for name in row.metrics} - {*less})
+    sides = (("less is better", less), ("more is better", more))
+    return "; ".join(f"{label}: {_some(names)}" for label, names in sides if names)
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(names[:_MOST_NAMED]) + more
+
+
+def _weighty(read: ForeignResults, arranged: Arranged, wishes: Wishes) -> list[str]:
+    """What the run keeps, as every verdict on it has to be read with it."""
+    if arranged.paired or wishes.unit == NONE:
+        return [*read.notes, *arranged.notes]
+    why = "no column of the usual names for units"
+    if read.unit:
+        why = f"no {in_line(read.unit[:LONGEST_NAME])} is in two variants"
+    told = (
+        f"Not paired: {why}. Rows are taken as independent samples of each variant; if they are "
+        "answers to the same questions, name the column that says which: --unit COLUMN."
+    )
+    return [told, *read.notes, *arranged.notes]
+
+
+def _notes(read: ForeignResults) -> list[str]:
+    """What else is worth knowing, in sentences."""
+    if read.exported is not None:
+        return []  # outcomes say it
+    notes = []
     if lost := sum(row.score is None and not row.error for row in read.rows):
         notes.append(f"{lost:,} of {len(read.rows):,} rows have no score, and are in no mean.")
     if failed := sum(bool(row.error) for row in read.rows):

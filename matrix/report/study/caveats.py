@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from matrix.model.lines import in_line
 from matrix.model.metrics import OF_FAILURES_TOO
 from matrix.model.records import PLAYED
 from matrix.report.compare.changes import changes_between, other_rules
@@ -33,6 +34,7 @@ def caveats_of(judged: MatchupVerdict, margin: float | None) -> tuple[str, ...]:
     """
     return (
         *_from_elsewhere(judged),
+        *_imported(judged),
         *_undeclared(judged),
         *_late_margin(judged, margin),
         *_peeked(judged),
@@ -50,6 +52,13 @@ def _from_elsewhere(judged: MatchupVerdict) -> Iterator[str]:
     for tables in judged.matchup.sources:
         if not is_made_here(tables.run_dir, tables.run):
             yield f"{tables.run.run_id} {NOT_MADE_HERE}."
+
+
+def _imported(judged: MatchupVerdict) -> Iterator[str]:
+    """What imported files leave open, as it was told when they were imported."""
+    for tables in judged.matchup.sources:
+        options = tables.run.spec.get("options") or {}
+        yield from map(in_line, options.get("notes") or () if tables.run.imported else ())
 
 
 def _undeclared(judged: MatchupVerdict) -> Iterator[str]:

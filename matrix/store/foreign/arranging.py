@@ -51,6 +51,7 @@ class Arranged(NamedTuple):
         levels: Factor -> its levels, in the order of the file.
         paired: Whether units say which results belong together.
         units: Hash of what the units are, by which two imports can be paired; empty without any.
+        notes: What a verdict on them has to be read with, in sentences.
     """
 
     placed: Sequence[PlacedRow]
@@ -60,6 +61,7 @@ class Arranged(NamedTuple):
     levels: dict[str, tuple[str, ...]]
     paired: bool
     units: str
+    notes: tuple[str, ...] = ()
 
 
 def arrange(results: ForeignResults, source: str, *, must_pair: bool) -> Arranged:
@@ -123,7 +125,7 @@ def _by_unit(
     numbers = {unit: int(unit) if own else number for number, unit in enumerate(units)}
     rounds = max(numbers.values(), default=-1) + 1
     nth = _repeats(rows)
-    for told in twice_in(rows):
+    if told := twice_in(rows):
         faults.say(None, "", told)
     placed = [
         PlacedRow(

@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
-import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from matrix.model.errors import BadInput, did_you_mean
 from matrix.model.lines import in_line
-from matrix.store.foreign.numbers import MISSING, is_percent, number_of
+from matrix.store.foreign.names import (
+    ANSWERED,
+    ASKED,
+    COST,
+    ERROR,
+    EXIT,
+    FLAG,
+    MAY_BE_SCORE,
+    MILLISECONDS,
+    REPEAT,
+    SCENARIO,
+    SCORE,
+    SECONDS,
+    STATUS,
+    TOKENS_IN,
+    TOKENS_OUT,
+    UNIT,
+    VARIANT,
+    plain,
+)
+from matrix.store.foreign.numbers import is_percent, number_of
 from matrix.store.foreign.results import (
     LONGEST_NAME,
     LONGEST_TEXT,
@@ -19,10 +38,10 @@ from matrix.store.foreign.results import (
     ForeignRow,
     RowFaults,
     Wishes,
-    pairs_something,
     shown,
-    twice_in,
 )
+from matrix.store.foreign.statuses import Meaning, Statuses, meaning_of
+from matrix.store.foreign.units import numbered, pairs, same_topics, splits
 
 Cell = str | int | float | bool | None
 
@@ -44,39 +63,6 @@ class ForeignTable(NamedTuple):
     headers: tuple[str, ...]
     rows: Sequence[tuple[int, Sequence[Cell]]]
 
-
-UNIT: Final = (
-    "unit", "unit_id", "id", "sample_id", "sample", "question_id", "question", "item_id", "item",
-    "case_id", "case", "test_id", "test", "task_id", "example_id", "example", "doc_id",
-    "prompt_id", "row_id", "idx", "index", "task", "seed", "round",
-)  # fmt: skip
-VARIANT: Final = (
-    "variant", "model", "model_name", "provider", "arm", "condition", "system", "config",
-    "treatment", "group", "method", "agent", "candidate", "prompt_version", "prompt",
-)  # fmt: skip
-SCORE: Final = (
-    "score", "accuracy", "acc", "correct", "is_correct", "passed", "pass", "success", "reward",
-    "rating", "grade", "quality", "exact_match", "em", "f1", "value", "result",
-)  # fmt: skip
-COST: Final = ("cost_usd", "cost", "usd", "total_cost", "cost_dollars", "price_usd", "price")
-SCENARIO: Final = ("scenario", "category", "dataset", "subset", "domain", "topic", "story")
-REPEAT: Final = ("repeat", "epoch", "trial", "attempt", "replicate", "run_index")
-ERROR: Final = ("error", "error_message", "exception", "failure_reason")
-STATUS: Final = ("outcome", "status", "state", "end_state", "exit_status")
-TOKENS_IN: Final = ("tokens_in", "input_tokens", "prompt_tokens")
-TOKENS_OUT: Final = ("tokens_out", "output_tokens", "completion_tokens")
-SECONDS: Final = ("duration_s", "latency_s", "seconds", "time_s", "total_time")
-MILLISECONDS: Final = ("latency_ms", "latencyms", "duration_ms", "time_ms")
-ASKED: Final = ("input", "prompt_text", "query", "user", "instruction")
-ANSWERED: Final = ("output", "answer", "response", "completion", "prediction")
-
-BROKE: Final = frozenset(
-    {"error", "errored", "exception", "crashed", "crash", "timeout", "timed out", "aborted"}
-)
-"""What a column of how results ended says of one that came to no end of its own."""
-
-WENT_WRONG: Final = BROKE | {"failed", "failure", "fail"}
-"""The same, and words that may be a score as well."""
 
 FEWEST_UNITS: Final = 4
 """Units of each scenario from which on a column of a usual name is taken for scenarios."""
@@ -101,6 +87,7 @@ class _Roles(NamedTuple):
     repeat: int
     error: int
     status: int
+    flags: tuple[int, ...]
     tokens: tuple[int, int]
     duration: tuple[int, float]
     said: tuple[tuple[str, int], ...]
@@ -116,15 +103,17 @@ def read_tables(tables: Sequence[ForeignTable], wishes: Wishes) -> ForeignResult
     Raises:
         BadInput: Every mistake in all of them.
     """
-    mistakes, rows, roles, tells = [], list[ForeignRow](), list[_Roles](), False
+    mistakes, rows, roles = [], list[ForeignRow](), list[_Roles]()
+    tells, notes = False, list[str]()
     for table in tables:
         faults = RowFaults(table.source)
-        found = _roles_of(table, wishes, several=len(tables) > 1, say=faults.say)
+        found = _roles_of(table, wishes, tables, say=faults.say)
         if found is not None:
             roles.append(found)
-            is_score = _says_the_score(table, found)
-            tells = tells or found.error >= 0 or (found.status >= 0 and not is_score)
-            rows += _rows_of(table, found, faults, is_score=is_score)
+            ends = _Ends(table, found)
+            rows += _rows_of(table, found, faults, ends)
+            tells = tells or found.error >= 0 or ends.tells
+            notes += ends.notes
         mistakes += faults.mistakes
     factors = [_factors(table, one) for table, one in zip(tables, roles, strict=False)]
     if not mistakes and len(set(factors)) > 1:
@@ -133,12 +122,11 @@ def read_tables(tables: Sequence[ForeignTable], wishes: Wishes) -> ForeignResult
         faults.say(None, "", f"files have other columns of variants: {told}; say with --variant")
         mistakes += faults.mistakes
     if mistakes:
-        named = [row for row in rows if row.unit]
-        faults = RowFaults(tables[0].source)
-        for told in twice_in(named) if pairs_something(named) else ():
-            faults.say(None, "", told)
-        raise BadInput([*mistakes, *faults.mistakes])
+        raise BadInput(mistakes)
     first, own = tables[0], roles[0]
+    notes += _one_topic(rows, own.scenario, first)
+    rows, repeats = _as_repeats(_of_one_topic(rows), tables, roles)
+    notes += repeats
     return ForeignResults(
         form=first.form,
         factors=factors[0],
@@ -146,16 +134,64 @@ def read_tables(tables: Sequence[ForeignTable], wishes: Wishes) -> ForeignResult
         unit=first.headers[own.unit] if own.unit >= 0 else "",
         taken=_taken(first, own, rows, several=len(tables) > 1),
         tells_failures=tells or any(row.error for row in rows),
+        notes=tuple(dict.fromkeys(notes)),
     )
+
+
+def _as_repeats(
+    rows: list[ForeignRow], tables: Sequence[ForeignTable], roles: Sequence[_Roles]
+) -> tuple[list[ForeignRow], list[str]]:
+    """Rows of one unit and variant as repeats, where no column is there that numbers them.
+
+    Raises:
+        BadInput: A column tells them apart, and nobody has said what it is.
+    """
+    if any(one.repeat >= 0 for one in roles) or any(one.unit < 0 for one in roles):
+        return rows, []
+    lines = {f"{table.source}:{line}": cells for table in tables for line, cells in table.rows}
+    first, own = tables[0], roles[0]
+
+    def telling(groups: Sequence[Sequence[int]]) -> str:
+        most = max(map(len, groups))
+        for place, header in enumerate(first.headers if len(tables) == 1 else ()):
+            if place in (own.unit, own.score, own.cost, own.scenario, *own.variants) or not header:
+                continue
+            if len({_text(cells[place]) for _, cells in first.rows} - {""}) > most:
+                continue
+            if all(
+                len({_text(lines[rows[at].where][place]) for at in group} - {""}) == len(group)
+                for group in groups
+            ):
+                return in_line(header[:LONGEST_NAME])
+        return ""
+
+    found, told, wrong = numbered(rows, telling)
+    if wrong:
+        faults = RowFaults(tables[0].source)
+        faults.say(None, "", wrong)
+        raise BadInput(faults.mistakes)
+    return found, [told] if told else []
+
+
+def _one_topic(rows: Sequence[ForeignRow], scenario: int, table: ForeignTable) -> list[str]:
+    """Which topics are taken for one, in a sentence."""
+    same = same_topics(row.scenario for row in rows)
+    told = [f"{shown(one)} for {shown(first)}" for one, first in same.items() if one != first]
+    if not told:
+        return []
+    return [f"{in_line(table.headers[scenario][:LONGEST_NAME])}: taken {', '.join(told[:10])}."]
+
+
+def _of_one_topic(rows: Sequence[ForeignRow]) -> list[ForeignRow]:
+    same = same_topics(row.scenario for row in rows)
+    if all(one == first for one, first in same.items()):
+        return list(rows)
+    return [row._replace(scenario=same[row.scenario]) for row in rows]
 
 
 def _factors(table: ForeignTable, roles: _Roles) -> tuple[str, ...]:
     names = (in_line(table.headers[place][:LONGEST_NAME]) for place in roles.variants)
     return tuple(names) or ("file",)
-
-
-def _plain(header: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "_", header.strip().casefold()).strip("_")
 
 
 class _Finder:
@@ -169,7 +205,7 @@ class _Finder:
         """The column that the user names; -1 where there is none, which is told."""
         headers = self.table.headers
         exact = [place for place, header in enumerate(headers) if header == name]
-        alike = [place for place, header in enumerate(headers) if _plain(header) == _plain(name)]
+        alike = [place for place, header in enumerate(headers) if plain(header) == plain(name)]
         for place in exact or alike[:1]:
             if place in self.taken:
                 self.say(None, flag, f"{name!r} is taken for something else already")
@@ -183,7 +219,7 @@ class _Finder:
     def usual(self, names: Sequence[str], fits: Callable[[int], bool] = lambda _: True) -> int:
         """The first free column of one of these names; -1 for none."""
         free = {
-            _plain(header): place
+            plain(header): place
             for place, header in reversed(list(enumerate(self.table.headers)))
             if place not in self.taken
         }
@@ -193,6 +229,11 @@ class _Finder:
                 self.taken.add(place)
                 return place
         return -1
+
+    def all(self, names: Sequence[str], fits: Callable[[int], bool]) -> tuple[int, ...]:
+        """All free columns of these names."""
+        found = [place for one in names if (place := self.usual((one,), fits)) >= 0]
+        return tuple(sorted(found))
 
     def cells(self, place: int) -> Iterable[Cell]:
         return (cells[place] for _, cells in self.table.rows)
@@ -206,8 +247,8 @@ def _listed(headers: Sequence[str]) -> str:
 def _roles_of(
     table: ForeignTable,
     wishes: Wishes,
+    tables: Sequence[ForeignTable],
     *,
-    several: bool,
     say: Callable[[int | None, str, str], None],
 ) -> _Roles | None:
     """Which column is what; ``None`` where something is missing, which is told."""
@@ -241,8 +282,9 @@ def _roles_of(
         score = score if score >= 0 else finder.usual(SCORE[:1])
     if not wishes.variants and (found := finder.usual(VARIANT)) >= 0:
         variants = (found,)
+    why_left = dict[int, str]()
     if wishes.unit is None:
-        unit = finder.usual(UNIT)
+        unit = _usual_unit(finder, tables, variants, why_left)
     elif wishes.unit == NONE:
         finder.usual(UNIT)  # a number of a row is no metric
     if not wishes.cost:
@@ -250,7 +292,6 @@ def _roles_of(
         cost = cost if cost >= 0 else finder.usual(COST, numeric)
     if wishes.scenario is None:
         scenario = finder.usual(SCENARIO)
-    why_left = dict[int, str]()
     if blank := _blank(table, cost):
         why_left[cost] = (
             f" (blank in {blank:,} of {len(table.rows):,} rows: of costs nothing is said)"
@@ -264,10 +305,20 @@ def _roles_of(
         scenario = -1
     if not wishes.repeat:
         repeat = finder.usual(REPEAT)
+    split = _split(table, scenario, unit, (*variants, *([repeat] if repeat >= 0 else [])))
+    if split and wishes.scenario is None:
+        why_left[scenario] = (
+            f" (differs between rows of one unit, so it is no scenario: {split}; --scenario none "
+            "where there is none)"
+        )
+        scenario = -1
+    elif split:
+        told = f"differs between rows of one unit, which it would tear apart: {split}; write one "
+        say(None, "--scenario", f"{told}of each unit, or leave it out: --scenario none")
     missing = []
     if score < 0 and not wishes.score:
         missing.append(("--score", "score"))
-    if not variants and not several:
+    if not variants and len(tables) < _TWO:
         missing.append(("--variant", "variant"))
     for flag, what in missing:
         told = f"no column of the usual names for the {what}; name it: {flag} COLUMN, of"
@@ -278,8 +329,9 @@ def _roles_of(
     seconds, ms = finder.usual(SECONDS, numeric), finder.usual(MILLISECONDS, numeric)
     tokens = (finder.usual(TOKENS_IN, numeric), finder.usual(TOKENS_OUT, numeric))
     error = finder.usual(ERROR, lambda place: not numeric(place))
+    flags = finder.all(FLAG, lambda place: _is_yes_or_no(finder.cells(place)))
     if not wishes.status:
-        status = finder.usual(STATUS, lambda place: _tells_ends(finder.cells(place)))
+        status = finder.usual(STATUS, lambda place: _tells_ends(table, place))
     said = (("user", finder.usual(ASKED)), ("assistant", finder.usual(ANSWERED)))
     # a unit that a question is named by is the question
     asked = said if said[0][1] >= 0 or unit < 0 else (("user", unit), said[1])
@@ -293,6 +345,7 @@ def _roles_of(
         repeat=repeat,
         error=error,
         status=status,
+        flags=flags,
         tokens=tokens,
         duration=(seconds, 1.0) if seconds >= 0 else (ms, 0.001),
         said=tuple(one for one in asked if one[1] >= 0),
@@ -305,26 +358,84 @@ def _roles_of(
     )
 
 
+def _usual_unit(
+    finder: _Finder,
+    tables: Sequence[ForeignTable],
+    variants: Sequence[int],
+    why_left: dict[int, str],
+) -> int:
+    """The first column of a usual name that pairs rows; where none does, the first at all."""
+    headers = finder.table.headers
+    kept = [headers[place] for place in variants if place >= 0]
+    tried = list[int]()
+
+    def pairs_rows(place: int) -> bool:
+        tried.append(place)
+        return pairs(
+            (_text(cells[at]), tuple(_text(cells[one]) for one in own) or (table.source,))
+            for table in tables
+            if headers[place] in table.headers
+            for at in [table.headers.index(headers[place])]
+            for own in [[table.headers.index(one) for one in kept if one in table.headers]]
+            for _, cells in table.rows
+        )
+
+    unit = finder.usual(UNIT, pairs_rows)
+    if unit < 0:
+        return finder.usual(UNIT)
+    for place in tried[:-1]:
+        finder.taken.add(place)  # a number of a row is no metric
+        why_left[place] = " (no value of it is in two variants)"
+    return unit
+
+
+def _split(table: ForeignTable, scenario: int, unit: int, others: Sequence[int]) -> str:
+    """Which unit a column of scenarios tears apart, in words."""
+    if scenario < 0 or unit < 0:
+        return ""
+    same = same_topics(_text(cells[scenario]) for _, cells in table.rows)
+    return splits(
+        [
+            (
+                _text(cells[unit]),
+                same[_text(cells[scenario])],
+                tuple(_text(cells[one]) for one in others),
+            )
+            for _, cells in table.rows
+        ]
+    )
+
+
 def _is_thin(table: ForeignTable, scenario: int, unit: int, variants: Sequence[int]) -> bool:
     """Whether some scenario has too few units to weigh as much as the others.
 
     Without a column of units it is rows of a variant that count.
     """
     units = defaultdict[str, set[str]](set)
+    same = same_topics(_text(cells[scenario]) for _, cells in table.rows)
     for line, cells in table.rows:
         own = _text(cells[unit]) if unit >= 0 else f"{line}"
-        units[_text(cells[scenario])].add(own)
+        units[same[_text(cells[scenario])]].add(own)
     shares = 1 if unit >= 0 else max(1, len({_text(c[v]) for v in variants for _, c in table.rows}))
     return min(map(len, units.values())) < FEWEST_UNITS * shares
 
 
-def _tells_ends(cells: Iterable[Cell]) -> bool:
+def _tells_ends(table: ForeignTable, place: int) -> bool:
     """Whether a column has words for how results ended: any that are no numbers, or one of a wreck.
 
-    ``ok`` and ``error`` are words for a score, too.
+    ``ok`` and ``error`` are words for a score, too. Numbers are those of HTTP, or of programs.
     """
-    texts = {_text(cell).casefold().replace("_", " ") for cell in cells}
-    return bool(texts & WENT_WRONG) or not _is_numeric(texts, words=True)
+    header = table.headers[place]
+    texts = {_text(cells[place]) for _, cells in table.rows}
+    meanings = {meaning_of(text, header) for text in texts}
+    if meanings & {"broke", "fell short", "no result"} or not _is_numeric(texts, words=True):
+        return True
+    numbers = {text for text in texts if text.isdecimal()}
+    told = plain(header) in EXIT or all(len(text) == _HTTP_DIGITS for text in numbers)
+    return bool(numbers) and told and meanings == {"fine"}
+
+
+_HTTP_DIGITS: Final = 3
 
 
 def _is_numeric(cells: Iterable[Cell], *, words: bool = False, percent: bool = False) -> bool:
@@ -338,14 +449,22 @@ def _is_numeric(cells: Iterable[Cell], *, words: bool = False, percent: bool = F
     return some
 
 
+def _is_yes_or_no(cells: Iterable[Cell]) -> bool:
+    """Whether all cells that have a value are 1 or 0, in numbers or words, and some have one."""
+    found = {number_of(cell, words=True) for cell in cells} - {None}
+    return bool(found) and found <= {0.0, 1.0}
+
+
 def _rows_of(
-    table: ForeignTable, roles: _Roles, faults: RowFaults, *, is_score: bool
+    table: ForeignTable, roles: _Roles, faults: RowFaults, ends: _Ends
 ) -> list[ForeignRow]:
-    """The results; ``is_score`` says that the status of one that has a score is that score."""
+    """The results, without those that a status says are none yet."""
     headers, rows = table.headers, []
     names_of = _Names(faults)
     names = {place: _metric_name(headers[place]) for place in roles.metrics}
     for line, cells in table.rows:
+        if not ends.there(cells):
+            continue
         levels = tuple(
             names_of.checked(cells[place], line, headers[place]) for place in roles.variants
         )
@@ -363,8 +482,7 @@ def _rows_of(
                 scenario=scenario,
                 repeat=_text(cells[roles.repeat]) if roles.repeat >= 0 else "",
                 score=score,
-                error=_error(cells, roles.error)
-                or _went_wrong(cells, roles.status, score if is_score else None),
+                error=_error(cells, roles.error) or ends.wrong(cells),
                 cost_usd=_amount(cells, roles.cost, line, headers, faults),
                 duration_s=_amount(cells, roles.duration[0], line, headers, faults)
                 * roles.duration[1],
@@ -440,29 +558,98 @@ def _unit(
 
 def _error(cells: Sequence[Cell], place: int) -> str:
     text = _text(cells[place]) if place >= 0 else ""
-    return "" if text.casefold() in MISSING | {"false", "0", "no"} else text
+    return "" if meaning_of(text, ERROR[0]) == "fine" else text
 
 
-def _says_the_score(table: ForeignTable, roles: _Roles) -> bool:
-    """Whether a status says ``failed`` of every score below another, or of all, and of no other."""
-    wrong, right = list[float](), list[float]()
-    for _, cells in table.rows:
-        score = number_of(cells[roles.score], words=True, percent=True)
-        if isinstance(score, float) and not _went_wrong(cells, roles.status, score):
-            (wrong if _went_wrong(cells, roles.status, None) else right).append(score)
+class _Ends:
+    """How the results of a table ended, as its status and its columns of yes and no say.
+
+    ``failed`` of one that has a score may be just that score, which is looked for in the whole
+    table: a status says the score where all it says it of are below all others, or all are. A
+    column of yes and no does so of a score of two values only: of other scores it says more.
+    """
+
+    def __init__(self, table: ForeignTable, roles: _Roles) -> None:
+        self._score, self._status = roles.score, roles.status
+        headers = table.headers
+        self._words = Statuses(in_line(headers[roles.status])) if roles.status >= 0 else None
+        self._flags = [(at, in_line(headers[at][:LONGEST_NAME])) for at in roles.flags]
+        self._none = Counter[str]()
+        scores = [(self._scored(cells), cells) for _, cells in table.rows]
+        self._status_scores = _tells_apart([(n, self._of_status(one)) for n, one in scores])
+        values = {n for n, _ in scores if n is not None}
+        told = [(n, self._of_flags(one)) for n, one in scores]
+        alike = len(values) == _TWO and len({one for n, (one, _) in told if n is not None}) == _TWO
+        self._flags_score = alike and _tells_apart(told)
+        for _, cells in table.rows:
+            if self._words is not None:
+                self._words.counts[_text(cells[self._status])] += 1
+
+    def _scored(self, cells: Sequence[Cell]) -> float | None:
+        found = number_of(cells[self._score], words=True, percent=True)
+        return found if isinstance(found, float) else None
+
+    def _of_status(self, cells: Sequence[Cell]) -> tuple[Meaning, str]:
+        text = _text(cells[self._status]) if self._words is not None else ""
+        return ("fine" if self._words is None else self._words.of(text)), text
+
+    def _of_flags(self, cells: Sequence[Cell]) -> tuple[Meaning, str]:
+        said = [name for at, name in self._flags if number_of(cells[at], words=True) == 1.0]
+        sure = [name for name in said if plain(name) not in MAY_BE_SCORE]
+        if sure:
+            return "broke", sure[0]
+        return ("fell short", said[0]) if said else ("fine", "")
+
+    def there(self, cells: Sequence[Cell]) -> bool:
+        """Whether there is a result; one that has a score is there, whatever its status says."""
+        meaning, text = self._of_status(cells)
+        if meaning != "no result" or self._scored(cells) is not None:
+            return True
+        self._none[text] += 1
+        return False
+
+    def wrong(self, cells: Sequence[Cell]) -> str:
+        """What went wrong with a result; empty for nothing."""
+        scored = self._scored(cells) is not None
+        for (meaning, text), is_score in (
+            (self._of_flags(cells), self._flags_score),
+            (self._of_status(cells), self._status_scores),
+        ):
+            if meaning == "broke" or (meaning == "fell short" and not (scored and is_score)):
+                return text
+        return ""
+
+    @property
+    def tells(self) -> bool:
+        """Whether something here says of results that they failed, or that they did not."""
+        by_status = self._words is not None and self._words.tells and not self._status_scores
+        return by_status or (bool(self._flags) and not self._flags_score)
+
+    @property
+    def notes(self) -> list[str]:
+        """What there is to know of it, in sentences."""
+        told = [] if self._words is None else self._words.notes()
+        if self._none:
+            total = sum(self._none.values())
+            words = ", ".join(f"{shown(text)} ({count:,})" for text, count in self._none.items())
+            told.append(
+                f"{total:,} {'row is' if total == 1 else 'rows are'} no result yet, and left out: "
+                f"{words}."
+            )
+        return told
+
+
+_TWO: Final = 2
+
+
+def _tells_apart(ends: Sequence[tuple[float | None, tuple[Meaning, str]]]) -> bool:
+    """Whether ``failed`` is said of every score below another, or of all, and of no other."""
+    kept = [(score, one) for score, (one, _) in ends if score is not None and one != "broke"]
+    wrong = [score for score, one in kept if one == "fell short"]
+    right = [score for score, one in kept if one != "fell short"]
     if not wrong or not right:
         return bool(wrong)
     return max(wrong) <= min(right) or max(right) <= min(wrong)
-
-
-def _went_wrong(cells: Sequence[Cell], place: int, score: float | None) -> str:
-    """What a status says of a result; ``failed`` of one that has a score may be just that score.
-
-    See :func:`_says_the_score`.
-    """
-    text = _text(cells[place]) if place >= 0 else ""
-    words = WENT_WRONG if score is None else BROKE
-    return text if text.casefold().replace("_", " ") in words else ""
 
 
 def _number(
@@ -524,13 +711,14 @@ def _taken(
         ("repeat", header(roles.repeat) if roles.repeat >= 0 else ""),
         ("error", header(roles.error) if roles.error >= 0 else ""),
         ("status", f"{header(roles.status)}{beside}" if roles.status >= 0 else ""),
+        ("failures", f"{', '.join(map(header, roles.flags))}{beside}" if roles.flags else ""),
         ("time", header(roles.duration[0]) if roles.duration[0] >= 0 else ""),
         ("tokens", ", ".join(header(place) for place in roles.tokens if place >= 0)),
         ("texts", ", ".join(header(place) for _, place in roles.said if place != roles.unit)),
-        ("metrics", _listed([table.headers[place] for place in roles.metrics])),
+        ("metrics", _listed([_metric_name(table.headers[place]) for place in roles.metrics])),
     ]
     used = {roles.unit, roles.score, roles.cost, roles.scenario, roles.repeat, roles.error}
-    used |= {roles.status}
+    used |= {roles.status, *roles.flags}
     used |= {*roles.variants, *roles.metrics, *roles.tokens, roles.duration[0]}
     used |= {place for _, place in roles.said}
     left = [

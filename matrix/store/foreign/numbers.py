@@ -7,19 +7,11 @@ from math import isfinite
 from typing import Final
 
 from matrix.model.metrics import MOST_NUMBER
+from matrix.store.foreign.names import MISSING, RIGHT, WRONG
 from matrix.store.foreign.results import shown
 
 _NUMBER: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?")
 _LONGEST: Final = 60
-
-RIGHT: Final = frozenset(
-    {"true", "yes", "pass", "passed", "correct", "right", "success", "ok", "c"}
-)
-WRONG: Final = frozenset(
-    {"false", "no", "fail", "failed", "incorrect", "wrong", "failure", "error", "i"}
-)
-MISSING: Final = frozenset({"", "-", "null", "none", "n/a", "na"})
-"""What stands where there is no value."""
 
 
 def number_of(cell: object, *, words: bool = False, percent: bool = False) -> float | str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -126,6 +125,7 @@ class ForeignResults(NamedTuple):
         exported: What the run was that the file has the results of; its units are rounds, and
             keep their numbers.
         simulated: Whether the files say that simulated models played in it.
+        notes: What a verdict on them has to be read with, in sentences.
     """
 
     form: str
@@ -136,6 +136,7 @@ class ForeignResults(NamedTuple):
     tells_failures: bool
     exported: ExportedFacts | None = None
     simulated: bool = False
+    notes: tuple[str, ...] = ()
 
 
 def pairs_something(rows: Sequence[ForeignRow]) -> bool:
@@ -144,16 +145,22 @@ def pairs_something(rows: Sequence[ForeignRow]) -> bool:
     return any(seen.setdefault((row.scenario, row.unit), row.levels) != row.levels for row in rows)
 
 
-def twice_in(rows: Sequence[ForeignRow]) -> Iterator[str]:
-    """Units that are there twice in one variant, in words."""
+def twice_in(rows: Sequence[ForeignRow]) -> str:
+    """Units that are there twice in one variant, in words; empty for none."""
     seen: dict[tuple[str, ...], str] = {}
+    told, units = "", dict[tuple[str, str], None]()
     for row in rows:
         key = (row.scenario, row.unit, row.repeat, *row.levels)
         if key in seen:
-            again = "; what tells repeats apart is said with --repeat COLUMN"
-            told = f"the unit {shown(row.unit)} is there twice for {', '.join(row.levels)}: at "
-            yield f"{told}{seen[key]} and {row.where}{again}"
+            where = f"at {seen[key]} and {row.where}"
+            name = f"the unit {shown(row.unit)} is there twice for {', '.join(row.levels)}: {where}"
+            told = told or name
+            units[row.scenario, row.unit] = None
         seen.setdefault(key, row.where)
+    if not told:
+        return ""
+    more = f" ({len(units):,} units are)" if len(units) > 1 else ""
+    return f"{told}{more}; what tells repeats apart is said with --repeat COLUMN"
 
 
 def alike_in(results: ForeignResults) -> Iterator[str]:
@@ -207,28 +214,3 @@ def shown(text: str, most: int = 60) -> str:
     """A stranger's text as a message quotes it: one line, and not more than so many characters."""
     line = in_line(text[: most * 4])
     return repr(line if len(text) <= most else f"{line[:most]}...")
-
-
-_LESS: Final = frozenset(
-    {
-        "latency", "latencies", "duration", "time", "seconds", "cost", "costs", "price", "tokens",
-        "error", "errors", "failures", "retries", "timeouts", "loss", "wer", "cer", "perplexity",
-        "toxicity", "hallucination", "hallucinations", "violations", "distance", "mae", "mse",
-        "rmse", "brier",
-    }
-)  # fmt: skip
-_UNITS: Final = frozenset(
-    {"s", "sec", "secs", "ms", "millis", "usd", "dollars", "cents", "rate", "count", "pct",
-     "percent", "mean", "avg", "median", "total", "in", "out", "file", "p50", "p90", "p95", "p99"}
-)  # fmt: skip
-
-
-def less_is_better(name: str) -> bool:
-    """Whether a metric is one of which less is better, by what it is called.
-
-    Its last word says what it is, but for units and sums: ``latency_p95_ms``, ``error rate``.
-    """
-    words = re.findall(r"[a-z0-9]+", name.casefold())
-    while words and words[-1] in _UNITS:
-        words.pop()
-    return bool(words) and words[-1] in _LESS

@@ -1,0 +1,142 @@
+"""What columns of results are usually called, and which words they have; all of it in one place.
+
+What of it a user may want to know stands in the README, which a test holds against this.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+UNIT: Final = (
+    "unit", "unit_id", "id", "sample_id", "sample", "question_id", "question", "item_id", "item",
+    "case_id", "case", "test_case", "test_id", "test", "task_id", "example_id", "example", "doc_id",
+    "prompt_id", "row_id", "idx", "index", "task", "input", "seed", "round",
+)  # fmt: skip
+VARIANT: Final = (
+    "variant", "model", "model_name", "provider", "arm", "condition", "system", "config",
+    "treatment", "group", "method", "agent", "candidate", "prompt_version", "prompt",
+)  # fmt: skip
+SCORE: Final = (
+    "score", "accuracy", "acc", "correct", "is_correct", "passed", "pass", "success", "reward",
+    "rating", "grade", "quality", "exact_match", "em", "f1", "value", "result",
+)  # fmt: skip
+COST: Final = ("cost_usd", "cost", "usd", "total_cost", "cost_dollars", "price_usd", "price")
+SCENARIO: Final = ("scenario", "category", "dataset", "subset", "domain", "topic", "story")
+REPEAT: Final = ("repeat", "epoch", "trial", "attempt", "replicate", "run_index")
+FLAG: Final = (
+    "failed", "is_failed", "has_failed", "failure", "error", "is_error", "has_error", "errored",
+    "crashed", "timed_out", "timeout", "exception",
+)  # fmt: skip
+"""Columns of yes and no, in which yes is a failure."""
+MAY_BE_SCORE: Final = frozenset({"failed", "is_failed", "has_failed", "failure"})
+"""Those of them that may say of an answer only that it was wrong, as a score of two values does."""
+ERROR: Final = ("error", "error_message", "exception", "failure_reason")
+STATUS: Final = ("outcome", "status", "state", "end_state", "exit_status", "exit_code")
+EXIT: Final = frozenset({"exit_status", "exit_code", "returncode", "return_code"})
+"""Columns of numbers of which 0 is a success, and any other a failure."""
+WENT_WELL: Final = frozenset({"ok", "is_ok", "success", "successful", "succeeded", "completed"})
+"""Columns of yes and no, in which no is a failure, where the user names them for a status."""
+TOKENS_IN: Final = ("tokens_in", "input_tokens", "prompt_tokens")
+TOKENS_OUT: Final = ("tokens_out", "output_tokens", "completion_tokens")
+SECONDS: Final = ("duration_s", "latency_s", "seconds", "time_s", "total_time")
+MILLISECONDS: Final = ("latency_ms", "latencyms", "duration_ms", "time_ms")
+ASKED: Final = ("input", "prompt_text", "query", "user", "instruction")
+ANSWERED: Final = ("output", "answer", "response", "completion", "prediction")
+
+YES: Final = frozenset({"true", "yes", "y", "t", "✓", "✔"})
+NO: Final = frozenset({"false", "no", "n", "f", "✗", "✘"})
+RIGHT: Final = YES | {"pass", "passed", "correct", "right", "success", "ok", "c"}
+WRONG: Final = NO | {"fail", "failed", "incorrect", "wrong", "failure", "error", "i"}
+"""Words of a score for 1 and 0."""
+MISSING: Final = frozenset({"", "-", "null", "none", "n/a", "na"})
+"""What stands where there is no value."""
+
+BROKE: Final = frozenset(
+    {
+        "error", "errored", "exception", "crashed", "crash", "timeout", "timed out", "aborted",
+        "killed", "rate limit", "rate limited", "content filter", "content filtered", "refused",
+        "refusal", "api error", "server error", "cancelled", "canceled", "invalid", "rejected",
+        "interrupted", "overloaded", "unavailable", "throttled", "oom", "out of memory",
+    }
+)  # fmt: skip
+"""What a status says of a result that came to no end of its own."""
+FELL_SHORT: Final = frozenset({"failed", "failure", "fail"})
+"""The same, in words that may be a score as well."""
+ENDED_WELL: Final = frozenset(
+    {
+        "ok", "okay", "success", "successful", "succeeded", "completed", "complete", "done",
+        "finished", "pass", "passed", "good", "stop", "end turn", "eos", "no error", "no errors",
+        "noerror", "correct", "right", "incorrect", "wrong", "partial", "partially correct",
+    }
+)  # fmt: skip
+"""What a status says of one that did; that an answer is wrong is no failure."""
+NO_RESULT: Final = frozenset(
+    {
+        "pending", "in progress", "not run", "not started", "started", "running", "queued",
+        "scheduled", "waiting", "skipped", "todo",
+    }
+)  # fmt: skip
+"""What a status says of one that is not there yet."""
+
+_AMOUNTS: Final = frozenset(
+    {
+        "cost", "costs", "price", "prices", "spend", "spent", "usd", "eur", "gbp", "chf", "jpy",
+        "cny", "inr", "dollar", "dollars", "euro", "euros", "cent", "cents", "latency", "latencies",
+        "duration", "durations", "seconds", "secs", "ms", "millis", "milliseconds", "minutes",
+        "elapsed", "runtime", "ttft", "tokens",
+    }
+)  # fmt: skip
+"""What a name is of which less is better, wherever it has it."""
+_LESS: Final = frozenset(
+    {
+        "time", "token", "error", "errors", "failures", "failure", "retries", "timeouts", "timeout",
+        "timed", "loss", "wer", "cer", "perplexity", "toxicity", "hallucination", "hallucinations",
+        "violations", "distance", "mae", "mse", "rmse", "brier", "calls", "turns", "crashed",
+        "crashes", "errored", "refused", "refusals",
+    }
+)  # fmt: skip
+"""The same of a name that ends in it."""
+_MORE: Final = frozenset(
+    {
+        "saved", "saving", "savings", "reduction", "efficiency", "effectiveness", "accuracy",
+        "score", "quality", "throughput", "revenue", "profit", "income", "earned", "earnings",
+        "gain", "correct", "f1",
+    }
+)  # fmt: skip
+"""What a name is of which more is better, whatever else it has."""
+_UNITS: Final = frozenset(
+    {"s", "sec", "secs", "ms", "millis", "usd", "dollars", "cents", "rate", "count", "pct",
+     "percent", "mean", "avg", "median", "total", "in", "out", "file", "p50", "p90", "p95", "p99"}
+)  # fmt: skip
+_TIMES: Final = frozenset({"s", "sec", "second", "min", "minute", "h", "hour"})
+
+
+def plain(header: str) -> str:
+    """A header as usual names are written: ``isError`` and ``Is error`` are ``is_error``."""
+    apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", header.strip())
+    return re.sub(r"[^a-z0-9]+", "_", apart.casefold()).strip("_")
+
+
+def less_is_better(name: str) -> bool:
+    """Whether a metric is one of which less is better, by what it is called.
+
+    Money, times and tokens say so wherever a name has them (``total_cost_eur``); of other names the
+    last word does, but for units and sums: ``error rate``. What is had in a time is better with
+    more of it (``tokens_per_second``).
+    """
+    words = plain(name).split("_")
+    if words[0].startswith("fail"):
+        return True
+    if "per" in words[1:]:
+        at = words.index("per", 1)
+        if set(words[at + 1 : at + 2]) & _TIMES:
+            return False
+        words = words[:at]
+    if set(words) & _MORE:
+        return False
+    if set(words) & _AMOUNTS:
+        return True
+    while words and words[-1] in _UNITS:
+        words.pop()
+    return bool(words) and words[-1] in _LESS

@@ -1,0 +1,95 @@
+"""Which rows belong together: units that pair something, topics that split none, and repeats."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from matrix.store.foreign.results import ForeignRow, pairs_something, shown
+
+Key = tuple[str, str, tuple[str, ...]]
+
+
+def pairs(rows: Iterable[tuple[str, tuple[str, ...]]]) -> bool:
+    """Whether a value is in two variants, or there is but one of these: of each row, both."""
+    seen: dict[str, tuple[str, ...]] = {}
+    variants = set[tuple[str, ...]]()
+    for unit, variant in rows:
+        variants.add(variant)
+        if unit and seen.setdefault(unit, variant) != variant:
+            return True
+    return len(variants) < 2
+
+
+def same_topics(topics: Iterable[str]) -> Mapping[str, str]:
+    """Topic -> how the first that differs in nothing but case or blanks is written."""
+    first: dict[str, str] = {}
+    return {
+        one: first.setdefault(" ".join(one.casefold().split()), one)
+        for one in dict.fromkeys(topics)
+    }
+
+
+def splits(rows: Sequence[tuple[str, str, tuple[str, ...]]]) -> str:
+    """Which unit has two topics, in words; empty where none has, or where topics number their own.
+
+    Each row is its unit, its topic, and what else tells it apart. Where units are there twice but
+    for their topics, each topic counts its units from 1, and none of them is split.
+    """
+    whole = Counter((unit, rest) for unit, _, rest in rows)
+    within = Counter(rows)
+    if max(whole.values(), default=0) > 1 and max(within.values()) == 1:
+        return ""
+    topic_of: dict[str, str] = {}
+    for unit, topic, _ in rows:
+        if (other := topic_of.setdefault(unit, topic)) != topic:
+            return f"{shown(unit)} has {shown(other)} and {shown(topic)}"
+    return ""
+
+
+def numbered(
+    rows: Sequence[ForeignRow], telling: Callable[[Sequence[Sequence[int]]], str]
+) -> tuple[list[ForeignRow], str, str]:
+    """Rows of one unit and variant as its repeats, in the order of the file.
+
+    Args:
+        rows: The results, none with a repeat.
+        telling: Which column tells apart the rows of each group of places; empty for none.
+
+    Returns:
+        The rows, what there is to say of it, and what is a mistake about it; one of them is empty.
+    """
+    groups = defaultdict[Key, list[int]](list)
+    for place, row in enumerate(rows):
+        groups[row.scenario, row.unit, row.levels].append(place)
+    several = {key: own for key, own in groups.items() if len(own) > 1}
+    one_variant = len({row.levels for row in rows}) < 2
+    if not several or not (pairs_something(rows) or one_variant):
+        return list(rows), "", ""
+    units = len({(scenario, unit) for scenario, unit, _ in several})
+    if column := telling(list(several.values())):
+        return list(rows), "", _not_said(rows, next(iter(several.values())), units, column)
+    found = list(rows)
+    for own in several.values():
+        for number, place in enumerate(own, 1):
+            found[place] = rows[place]._replace(repeat=str(number))
+    total = len({(row.scenario, row.unit) for row in rows})
+    most = max(map(len, several.values()))
+    told = (
+        f"{units:,} of {total:,} units have several rows for a variant (up to {most:,}), and no "
+        "column tells them apart: they are taken as repeats of the unit in the order of the file, "
+        "which are averaged and never counted as units."
+    )
+    return found, told, ""
+
+
+def _not_said(rows: Sequence[ForeignRow], own: Sequence[int], units: int, column: str) -> str:
+    """That a column tells rows of a unit apart, and what of it nobody has said."""
+    first, second = rows[own[0]], rows[own[1]]
+    more = f" ({units:,} units are)" if units > 1 else ""
+    return (
+        f"the unit {shown(first.unit)} is there twice for {', '.join(first.levels)}: at "
+        f"{first.where} and {second.where}{more}; {column} tells these rows apart: say --repeat "
+        f"{column} where they are repeats, or --variant {column}, beside the others, where it was "
+        "compared"
+    )
