@@ -22,7 +22,8 @@ HELP = """Make a run of results that exist, to compare them.
     matrix import logs/a.eval logs/b.eval    inspect_ai's logs
 
 Reads promptfoo's results, inspect_ai's logs (.eval, .json), CSV, Parquet and JSON
-lines. Columns are found by their usual names, and what was taken for what is said.
+lines. Columns are found by their usual names, which the README lists with the words
+for failures, and what was taken for what is said.
 Nothing is played and nothing is paid: compare, report and power --from work on the
 run as on any other.
 """
@@ -56,7 +57,7 @@ def import_results(
         str | None, _column("--repeat", "What tells repeats of a unit apart.")
     ] = None,
     status: Annotated[
-        str | None, _column("--status", "How results ended, in words: error, timeout ...")
+        str | None, _column("--status", "How results ended, in words, or whether they failed.")
     ] = None,
     lower_is_better: Annotated[
         bool, typer.Option("--lower-is-better", help="A lower score is the better one.")

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.program import Result, run_program
-from tests.cli.test_import import inspect_log, promptfoo_results, write_csv
+from tests.cli.tables import write_csv
+from tests.cli.test_import import inspect_log, promptfoo_results
 from tests.cli.test_keys import no_keys
 from tests.docs.test_documentation import COMMANDS, ROOT, code_blocks
 

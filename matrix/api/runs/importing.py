@@ -120,7 +120,8 @@ def import_results(
         scenario: Column of scenarios, which weigh alike; ``none`` for none.
         repeat: Column that tells repeats of one unit and variant apart.
         status: Column of how results ended, in words: ``error``, ``timeout``, ``failed`` and so on
-            are failures, and have no score.
+            are failures, and have no score. A word that is not known is none, and told in the
+            ``caveats`` of ``compare``, as all is that a verdict has to be read with.
         lower_is_better: Whether a lower score is the better one.
         lower: Other metrics of which less is better, beside those whose names say it, such as
             ``latency`` and ``error_rate``.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from matrix.model.errors import BadInput, did_you_mean
 from matrix.model.lines import in_line
+from matrix.store.foreign.currencies import DOLLARS, Cell, amounts_in
 from matrix.store.foreign.names import (
     ANSWERED,
     ASKED,
@@ -26,9 +27,10 @@ from matrix.store.foreign.names import (
     TOKENS_OUT,
     UNIT,
     VARIANT,
+    less_is_better,
     plain,
 )
-from matrix.store.foreign.numbers import is_percent, number_of
+from matrix.store.foreign.numbers import is_percent, metric_of, number_of
 from matrix.store.foreign.results import (
     LONGEST_NAME,
     LONGEST_TEXT,
@@ -43,8 +45,6 @@ from matrix.store.foreign.results import (
 from matrix.store.foreign.statuses import Meaning, Statuses, meaning_of
 from matrix.store.foreign.units import numbered, pairs, same_topics, splits
 
-Cell = str | int | float | bool | None
-
 
 class ForeignTable(NamedTuple):
     """A table as a file has it.
@@ -55,6 +55,8 @@ class ForeignTable(NamedTuple):
         form: What it is, in words.
         headers: Names of its columns.
         rows: Line (or number) of each row, and its cells, one for each header.
+        currencies: Place of a column -> what its amounts are in, where that is told.
+        mixed: Place of a column -> the several currencies of its amounts.
     """
 
     source: str
@@ -62,6 +64,8 @@ class ForeignTable(NamedTuple):
     form: str
     headers: tuple[str, ...]
     rows: Sequence[tuple[int, Sequence[Cell]]]
+    currencies: Mapping[int, str] = {}
+    mixed: Mapping[int, str] = {}
 
 
 FEWEST_UNITS: Final = 4
@@ -105,6 +109,7 @@ def read_tables(tables: Sequence[ForeignTable], wishes: Wishes) -> ForeignResult
     """
     mistakes, rows, roles = [], list[ForeignRow](), list[_Roles]()
     tells, notes = False, list[str]()
+    tables = [table._replace(**_amounts(table)) for table in tables]
     for table in tables:
         faults = RowFaults(table.source)
         found = _roles_of(table, wishes, tables, say=faults.say)
@@ -113,7 +118,7 @@ def read_tables(tables: Sequence[ForeignTable], wishes: Wishes) -> ForeignResult
             ends = _Ends(table, found)
             rows += _rows_of(table, found, faults, ends)
             tells = tells or found.error >= 0 or ends.tells
-            notes += ends.notes
+            notes += [*ends.notes, *_other_money(table, found)]
         mistakes += faults.mistakes
     factors = [_factors(table, one) for table, one in zip(tables, roles, strict=False)]
     if not mistakes and len(set(factors)) > 1:
@@ -187,6 +192,21 @@ def _of_one_topic(rows: Sequence[ForeignRow]) -> list[ForeignRow]:
     if all(one == first for one, first in same.items()):
         return list(rows)
     return [row._replace(scenario=same[row.scenario]) for row in rows]
+
+
+def _amounts(table: ForeignTable) -> dict[str, Any]:
+    """What is other of a table whose amounts are numbers."""
+    return amounts_in(table.headers, table.rows)._asdict()
+
+
+def _other_money(table: ForeignTable, roles: _Roles) -> list[str]:
+    """Which metrics are money, and no dollars."""
+    return [
+        f"{in_line(table.headers[place][:LONGEST_NAME])} is in {money}: it is a metric of its own, "
+        "and not counted as money, which is in US dollars here."
+        for place, money in table.currencies.items()
+        if place in roles.metrics and money != DOLLARS
+    ]
 
 
 def _factors(table: ForeignTable, roles: _Roles) -> tuple[str, ...]:
@@ -264,6 +284,9 @@ def _roles_of(
     def numeric(place: int) -> bool:
         return _is_numeric(finder.cells(place), words=True)
 
+    def in_dollars(place: int) -> bool:
+        return table.currencies.get(place, DOLLARS) == DOLLARS
+
     def scored(place: int) -> bool:
         return _is_numeric(finder.cells(place), words=True, percent=True)
 
@@ -274,6 +297,12 @@ def _roles_of(
         for flag, name in (("--unit", wishes.unit), ("--scenario", wishes.scenario))
     )
     cost = finder.named("--cost", wishes.cost) if wishes.cost else -1
+    if cost >= 0 and not in_dollars(cost):
+        if not less_is_better(table.headers[cost]):
+            told = f"{wishes.cost!r} is in {table.currencies[cost]}, and money is counted in US "
+            say(None, "--cost", f"{told}dollars; leave it out, and say --lower {wishes.cost}")
+        finder.taken.discard(cost)
+        cost = -1
     repeat = finder.named("--repeat", wishes.repeat) if wishes.repeat else -1
     status = finder.named("--status", wishes.status) if wishes.status else -1
     if not wishes.score:
@@ -288,8 +317,13 @@ def _roles_of(
     elif wishes.unit == NONE:
         finder.usual(UNIT)  # a number of a row is no metric
     if not wishes.cost:
-        cost = finder.usual(COST[:2])
-        cost = cost if cost >= 0 else finder.usual(COST, numeric)
+        cost = finder.usual(COST[:2], in_dollars)
+        if cost < 0:
+            cost = finder.usual(COST, lambda place: numeric(place) and in_dollars(place))
+    if cost in table.mixed:
+        told = f"has amounts in {table.mixed[cost]}; write all of them in one currency"
+        say(None, table.headers[cost], told)
+        return None
     if wishes.scenario is None:
         scenario = finder.usual(SCENARIO)
     if blank := _blank(table, cost):
@@ -324,6 +358,8 @@ def _roles_of(
         told = f"no column of the usual names for the {what}; name it: {flag} COLUMN, of"
         long = "; a row is one result of one variant" if what == "variant" else ""
         say(None, "", f"{told} {_listed(table.headers)}{long}")
+    if missing and not variants and (told := _wide(table, unit)):
+        say(None, "", told)
     if missing or score < 0 or -1 in variants:
         return None
     seconds, ms = finder.usual(SECONDS, numeric), finder.usual(MILLISECONDS, numeric)
@@ -335,6 +371,17 @@ def _roles_of(
     said = (("user", finder.usual(ASKED)), ("assistant", finder.usual(ANSWERED)))
     # a unit that a question is named by is the question
     asked = said if said[0][1] >= 0 or unit < 0 else (("user", unit), said[1])
+    counts = Counter(name.strip() for name in table.headers)
+    twice = {name for name, count in counts.items() if count > 1}
+    used = {unit, score, cost, scenario, repeat, error, status, *variants, *flags, *tokens}
+    used |= {seconds, ms}
+    for name in sorted({table.headers[place] for place in used if place >= 0} & twice):
+        say(None, "", f"has two columns called {shown(name)}; give one of them another name")
+    why_left |= {
+        place: " (two columns are called so)"
+        for place, name in enumerate(table.headers)
+        if name.strip() in twice
+    }
     free = [place for place in range(len(table.headers)) if place not in finder.taken]
     return _Roles(
         unit=unit,
@@ -352,9 +399,38 @@ def _roles_of(
         metrics=tuple(
             place
             for place in free
-            if table.headers[place].strip() and _is_numeric(finder.cells(place), percent=True)
+            if (name := table.headers[place].strip())
+            and name not in twice
+            and _is_metric(finder.cells(place))
         ),
         why_left=why_left,
+    )
+
+
+_PANDAS: Final = {"a table (Parquet)": "read_parquet", "a table (JSON)": "read_json"}
+"""What reads a table of each form but CSV."""
+
+
+def _wide(table: ForeignTable, unit: int) -> str:
+    """How a table with a column for each variant is made long; empty where it is none."""
+    headers = [in_line(header[:LONGEST_NAME]) for header in table.headers]
+    numeric = [
+        place
+        for place, header in enumerate(table.headers)
+        if header and place != unit
+        if _is_numeric((cells[place] for _, cells in table.rows), words=True, percent=True)
+    ]
+    if len(numeric) < _TWO:
+        return ""
+    kept = [headers[unit]] if unit >= 0 else []
+    kept += [headers[at] for at in range(len(headers)) if at not in numeric and at != unit]
+    columns = [headers[place] for place in numeric]
+    read = _PANDAS.get(table.form, "read_csv")
+    source = repr(in_line(table.source))
+    melted = f"id_vars={kept}, value_vars={columns}, var_name='variant', value_name='score'"
+    return (
+        "a table with a column for each variant is made long first: `import pandas; "
+        f"pandas.{read}({source}).melt({melted}).to_csv('long.csv', index=False)`"
     )
 
 
@@ -449,6 +525,17 @@ def _is_numeric(cells: Iterable[Cell], *, words: bool = False, percent: bool = F
     return some
 
 
+def _is_metric(cells: Iterable[Cell]) -> bool:
+    """Whether all cells that have a value are a number, or yes or no, and some have one."""
+    some = False
+    for cell in cells:
+        found = metric_of(cell)
+        if isinstance(found, str):
+            return False
+        some = some or found is not None
+    return some
+
+
 def _is_yes_or_no(cells: Iterable[Cell]) -> bool:
     """Whether all cells that have a value are 1 or 0, in numbers or words, and some have one."""
     found = {number_of(cell, words=True) for cell in cells} - {None}
@@ -473,7 +560,7 @@ def _rows_of(
             scenario = names_of.checked(cells[roles.scenario], line, headers[roles.scenario])
         unit = _unit(cells, roles.unit, line, headers, faults)
         score = _number(cells, roles.score, line, headers, faults, score=True)
-        numbers = {place: number_of(cells[place], percent=True) for place in roles.metrics}
+        numbers = {place: metric_of(cells[place]) for place in roles.metrics}
         rows.append(
             ForeignRow(
                 where=f"{table.source}:{line}",

@@ -17,7 +17,8 @@ from matrix.model.errors import BadInput
 from matrix.model.exported import MOST_CHANGES, ExportedFacts, unlike
 from matrix.model.lines import formula_again, in_line, no_formula
 from matrix.model.records import OUTCOMES, Outcome
-from matrix.store.foreign.columns import Cell, ForeignTable
+from matrix.store.foreign.columns import ForeignTable
+from matrix.store.foreign.currencies import Cell
 from matrix.store.foreign.numbers import number_of
 from matrix.store.foreign.results import (
     LONGEST_NAME,
@@ -53,7 +54,8 @@ def score_header(name: str) -> str:
 
 def is_exported(table: ForeignTable) -> bool:
     """Whether a table is one of a run's results that ``matrix export`` has written."""
-    return {FACTS, *_NEEDED} <= set(table.headers)
+    names = set(table.headers)
+    return {FACTS, *_NEEDED} <= names and len(names) == len(table.headers)
 
 
 def read_exported(tables: Sequence[ForeignTable]) -> ForeignResults:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Final, NamedTuple
 
+from matrix.model.errors import BadInput
 from matrix.model.lines import in_line
 from matrix.store.foreign.columns import ForeignTable
 from matrix.store.foreign.exported import FACTS
@@ -24,6 +25,7 @@ from matrix.store.foreign.results import (
     ForeignResults,
     ForeignRow,
     RowFaults,
+    shown,
 )
 from matrix.store.foreign.tables import mistake_in, parse_json, text_of
 
@@ -34,17 +36,23 @@ RESULT: Final = "matrix_result"
 ROW: Final = "matrix_row"
 """What a log of a run of ours has in its metadata, and each of its samples: the run's results as
 `matrix export --to csv` has them, and the number of the row."""
+_ENDED: Final = "header.json"
 _VALUES: Final = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 """What inspect_ai's scorers say for correct, incorrect, partly correct and no answer."""
 
 
+_WHOLE: Final = "success"
+"""How a log says that it came to its end."""
+
+
 class InspectLog(NamedTuple):
-    """One log: its file, what ``eval`` says of it, and its samples."""
+    """One log: its file, what ``eval`` says of it, its samples, and how it says it ended."""
 
     source: str
     stem: str
     said: Mapping[str, Any]
     samples: Sequence[Any]
+    status: str = _WHOLE
 
 
 def is_log(value: Any) -> bool:
@@ -60,7 +68,11 @@ def log_of_json(path: Path, value: Mapping[str, Any]) -> InspectLog:
     """A log that is one JSON file."""
     samples = value.get("samples")
     return InspectLog(
-        str(path), path.stem, value["eval"], samples if isinstance(samples, list) else []
+        str(path),
+        path.stem,
+        value["eval"],
+        samples if isinstance(samples, list) else [],
+        _status(value),
     )
 
 
@@ -102,14 +114,23 @@ class _Unpacking:
 
 def _unpacked(source: str, stem: str, archive: zipfile.ZipFile) -> InspectLog:
     names = archive.namelist()
+    if any(name.startswith("xl/") for name in names):
+        raise mistake_in(source, "is an Excel workbook; save the sheet as CSV")
     if len(names) > _MOST_ENTRIES:
         raise mistake_in(source, f"has more than {_MOST_ENTRIES:,} entries")
     unpacking = _Unpacking(source, archive)
-    head = next((one for one in ("header.json", "_journal/start.json") if one in names), None)
+    head = next((one for one in (_ENDED, "_journal/start.json") if one in names), None)
     header = unpacking.json(head) if head is not None else None
     if not isinstance(header, dict) or not isinstance(header.get("eval"), dict):
         raise mistake_in(source, "is no .eval file: nothing in it says what was evaluated")
-    return InspectLog(source, stem, header["eval"], list(_samples(names, unpacking)))
+    # what a log was begun with has no word of its end
+    status = _status(header) if head == _ENDED else "started"
+    return InspectLog(source, stem, header["eval"], list(_samples(names, unpacking)), status)
+
+
+def _status(value: Mapping[str, Any]) -> str:
+    found = value.get("status", _WHOLE)
+    return in_line(found[:LONGEST_NAME]) if isinstance(found, str) else _WHOLE
 
 
 def _samples(names: Sequence[str], unpacking: _Unpacking) -> Iterator[Any]:
@@ -207,8 +228,8 @@ def read_logs(logs: Sequence[InspectLog], score: str | None) -> ForeignResults:
             for number, one in enumerate(log.samples)
         ]
         mistakes += own.mistakes
-    faults.found = mistakes
-    faults.stop_if_any()
+    if mistakes:
+        raise BadInput(mistakes)
     taken = [
         ("variant", "model, log" if alike else "model"),
         ("unit", "id of the sample"),
@@ -226,6 +247,12 @@ def read_logs(logs: Sequence[InspectLog], score: str | None) -> ForeignResults:
         "sample",
         told,
         tells_failures=True,
+        notes=tuple(
+            f"The log {shown(log.stem)} says {shown(log.status)} of itself and not that it came to "
+            f"its end: what it has ({len(log.samples):,} samples) may be a part."
+            for log in logs
+            if log.status != _WHOLE
+        ),
         simulated=any(map(_is_simulated, (one for log in logs for one in log.samples))),
     )
 

@@ -7,11 +7,24 @@ from math import isfinite
 from typing import Final
 
 from matrix.model.metrics import MOST_NUMBER
-from matrix.store.foreign.names import MISSING, RIGHT, WRONG
+from matrix.store.foreign.names import MISSING, NO, RIGHT, WRONG, YES
 from matrix.store.foreign.results import shown
 
 _NUMBER: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?")
 _LONGEST: Final = 60
+
+
+_YES_NO: Final = (
+    YES | NO | {"pass", "passed", "fail", "failed", "correct", "incorrect", "right", "wrong"}
+)
+"""Words of a metric for 1 and 0: those of a score that are no kind of anything else."""
+
+
+def metric_of(cell: object) -> float | str | None:
+    """A metric's number, as :func:`number_of` reads it; yes is 1 and no 0, and 85% is .85."""
+    if isinstance(cell, str) and (low := cell.strip().casefold()) in _YES_NO:
+        return float(low in RIGHT)
+    return number_of(cell, percent=True)
 
 
 def number_of(cell: object, *, words: bool = False, percent: bool = False) -> float | str | None:
@@ -48,6 +61,8 @@ def number_of(cell: object, *, words: bool = False, percent: bool = False) -> fl
     hint = "; a number has a point, no comma" if "," in text else ""
     if is_percent(text):
         hint = "; a percent sign is read in scores and metrics only"
+    if words and not any(letter.isdigit() for letter in text):
+        hint = "; known words: true, yes, y, pass, correct, ok, ✓, and those for their opposites"
     return f"found {shown(text)}, which is no number{hint}"
 
 

@@ -42,6 +42,8 @@ from matrix.store.foreign.tables import (
 
 _ZIP: Final = b"PK\x03\x04"
 _PARQUET: Final = b"PAR1"
+_EXCEL: Final = b"\xd0\xcf\x11\xe0"
+"""How a workbook of the older form begins."""
 _PACKED: Final = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
 """How files of gzip, bzip2, xz and zstd begin."""
 
@@ -121,7 +123,7 @@ def _cleaned(read: _Read, clean: Cleaning) -> _Read:
     if isinstance(read, InspectLog):
         whole: dict[str, Any] = {"said": read.said, "samples": read.samples}
         clean.inside(whole)
-        return InspectLog(read.source, clean.text(read.stem), whole["said"], whole["samples"])
+        return read._replace(stem=clean.text(read.stem), **whole)
     return read  # was cleaned as JSON
 
 
@@ -142,6 +144,8 @@ def _read(path: Path, clean: Cleaning) -> _Read:
         content = read_plain(path, MOST_BYTES)
     except OSError as error:
         raise mistake_in(source, f"cannot be read: {error.strerror}") from None
+    if content.startswith(_EXCEL):
+        raise mistake_in(source, "is an Excel workbook; save the sheet as CSV")
     if content.startswith(_PACKED):
         raise mistake_in(source, "is packed, and what is packed is not read; unpack it first")
     if not content.strip():

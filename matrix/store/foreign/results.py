@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -23,6 +24,8 @@ LONGEST_TEXT: Final = 20_000
 """Characters that are kept of what was asked and answered."""
 _MOST_TOLD: Final = 20
 """Mistakes of one file that are told one by one."""
+_MOST_PLACES: Final = 3
+"""Lines and values that are told of one cause."""
 
 
 class Wishes(NamedTuple):
@@ -182,31 +185,75 @@ def _as_seen(name: str) -> str:
     return "".join(one for one in plain if unicodedata.category(one) != "Cf")
 
 
+_VALUE: Final = re.compile(r"found (.+?)((?:, which |; ).*)", re.DOTALL)
+
+
+class _Cause:
+    """What is wrong in one column for one reason: in which lines, and what was found there."""
+
+    def __init__(self, line: int | None, path: str, message: str) -> None:
+        self.path, self.message = path, message
+        self.lines, self.count = [line], 1
+        self.values: list[str] = []
+
+    def again(self, line: int | None, value: str) -> None:
+        """Another row of it."""
+        self.count += 1
+        if len(self.lines) < _MOST_PLACES:
+            self.lines.append(line)
+        if value and value not in self.values and len(self.values) <= _MOST_PLACES:
+            self.values.append(value)
+
+    def mistake(self, source: str) -> Mistake:
+        """All of it in one line."""
+        if self.count == 1:
+            return Mistake(source, self.lines[0], self.path, self.message)
+        more = " ..." if self.count > len(self.lines) else ""
+        rows = f"{self.count:,} rows: lines {', '.join(map(str, self.lines))}{more}"
+        told = f"{self.message} ({rows})"
+        if (found := _VALUE.fullmatch(self.message)) is not None:
+            more = " ..." if len(self.values) > _MOST_PLACES else ""
+            told = f"found {', '.join(self.values[:_MOST_PLACES])}{more} in {rows}{found[2]}"
+        return Mistake(source, self.lines[0], self.path, told)
+
+
 class RowFaults:
-    """Mistakes in the rows of a file: the first ones in words, the others counted."""
+    """Mistakes in the rows of a file: those of one cause in a column are one, the first are told.
+
+    What is not of a column is told by itself.
+    """
 
     def __init__(self, source: str) -> None:
         self.source = source
-        self.found: list[Mistake] = []
+        self._causes: dict[tuple[object, ...], _Cause] = {}
         self._more = 0
 
     def say(self, line: int | None, path: str, message: str) -> None:
         """Note a mistake."""
-        if len(self.found) < _MOST_TOLD:
-            self.found.append(Mistake(self.source, line, path, message))
+        found = _VALUE.fullmatch(message)
+        value = "" if found is None else found[1]
+        key: tuple[object, ...] = (path, message if found is None else found[2])
+        if line is None or not path:
+            key = (line, path, message, len(self._causes))
+        if (cause := self._causes.get(key)) is not None:
+            cause.again(line, value)
+        elif len(self._causes) < _MOST_TOLD:
+            cause = self._causes[key] = _Cause(line, path, message)
+            cause.values += [value] if value else []
         else:
             self._more += 1
 
     @property
     def mistakes(self) -> list[Mistake]:
         """All, the last of them about those that are only counted."""
-        if not self._more:
-            return self.found
-        return [*self.found, Mistake(self.source, None, "", f"and {self._more:,} more mistakes")]
+        found = [cause.mistake(self.source) for cause in self._causes.values()]
+        if self._more:
+            found.append(Mistake(self.source, None, "", f"and {self._more:,} more mistakes"))
+        return found
 
     def stop_if_any(self) -> None:
         """Raise ``BadInput`` with everything noted, if there is anything."""
-        if self.found:
+        if self._causes:
             raise BadInput(self.mistakes)
 
 

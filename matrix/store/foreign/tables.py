@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -15,9 +17,12 @@ import pyarrow.parquet as pq
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.files import open_plain
 from matrix.model.lines import delimiter_of
-from matrix.store.foreign.columns import Cell, ForeignTable
+from matrix.store.foreign.columns import ForeignTable
+from matrix.store.foreign.currencies import Cell
 from matrix.store.foreign.results import MOST_BYTES, MOST_ROWS, shown
 
+_SEPARATOR: Final = re.compile(r'"?sep=([,;\t| ])"?', re.IGNORECASE)
+"""A first line by which spreadsheets say what is between cells."""
 _MOST_COLUMNS: Final = 2_000
 _LONGEST_FIELD: Final = 8_000_000
 _LONGEST_DIGITS: Final = 60
@@ -80,23 +85,34 @@ def csv_table(path: Path, content: bytes) -> ForeignTable:
     text, source = text_of(content, str(path)), str(path)
     if "\0" in text[:4096]:
         raise mistake_in(source, "is no text")
-    delimiter = delimiter_of(text.split("\n", 1)[0])
+    first, _, rest = text.partition("\n")
+    skipped = 0
+    if (said := _SEPARATOR.fullmatch(first.strip())) is not None:
+        delimiter, text, skipped = said[1], rest, 1
+    else:
+        delimiter = delimiter_of(first)
     before = csv.field_size_limit(_LONGEST_FIELD)
     try:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
         headers = [name.strip() for name in next(reader, [])]
         _check_headers(headers, source)
         return ForeignTable(
-            source, path.stem, "a table (CSV)", tuple(headers), _csv_rows(reader, headers, source)
+            source,
+            path.stem,
+            "a table (CSV)",
+            tuple(headers),
+            _csv_rows(reader, headers, source, skipped),
         )
     except csv.Error as error:
         told = f"is no CSV: {error}"
-        raise mistake_in(source, told, reader.line_num) from None
+        raise mistake_in(source, told, reader.line_num + skipped) from None
     finally:
         csv.field_size_limit(before)
 
 
-def _csv_rows(reader: Any, headers: Sequence[str], source: str) -> list[tuple[int, Sequence[Cell]]]:
+def _csv_rows(
+    reader: Any, headers: Sequence[str], source: str, skipped: int
+) -> list[tuple[int, Sequence[Cell]]]:
     rows: list[tuple[int, Sequence[Cell]]] = []
     odd: list[Mistake] = []
     for cells in reader:
@@ -104,8 +120,8 @@ def _csv_rows(reader: Any, headers: Sequence[str], source: str) -> list[tuple[in
             continue
         if len(cells) != len(headers) and len(odd) < 20:
             told = f"found {len(cells):,} cells; the first line has {len(headers):,} columns"
-            odd.append(Mistake(source, reader.line_num, "", told))
-        rows.append((reader.line_num, cells))
+            odd.append(Mistake(source, reader.line_num + skipped, "", told))
+        rows.append((reader.line_num + skipped, cells))
         if len(rows) > MOST_ROWS:
             raise mistake_in(source, f"has more than {MOST_ROWS:,} rows")
     if odd:
@@ -118,9 +134,6 @@ def _check_headers(headers: Sequence[str], source: str) -> None:
         raise mistake_in(source, "has no first line with the names of its columns", 1)
     if len(headers) > _MOST_COLUMNS:
         raise mistake_in(source, f"has more than {_MOST_COLUMNS:,} columns", 1)
-    named = [name for name in headers if name]
-    if twice := sorted({name for name in named if named.count(name) > 1}):
-        raise mistake_in(source, f"has two columns called {shown(twice[0])}", 1)
 
 
 def objects_table(
@@ -179,6 +192,8 @@ def parquet_table(path: Path) -> ForeignTable:
             schema = file.schema_arrow
             plain = [field.name for field in schema if not pa.types.is_nested(field.type)]
             _check_headers(plain, source)
+            if twice := sorted(name for name, count in Counter(plain).items() if count > 1):
+                raise mistake_in(source, f"has two columns called {shown(twice[0])}")
             if file.metadata.num_rows > MOST_ROWS:
                 raise mistake_in(source, f"has more than {MOST_ROWS:,} rows")
             rows = list(_parquet_rows(file, plain, source))
