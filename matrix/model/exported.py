@@ -53,6 +53,15 @@ class ExportedFacts(BaseModel):
     redone: bool = Field(
         default=False, description="Whether sessions of it were begun anew, and paid for twice."
     )
+    untold: tuple[_Line, ...] = Field(
+        default=(),
+        max_length=20,
+        description="Metrics that nobody knows of its sessions: it was imported without them.",
+    )
+    unit: _Line = Field(
+        default="",
+        description="What its units are called, where they have names of their own; else rounds.",
+    )
     unlike: tuple[_Line, ...] = Field(
         default=(),
         max_length=201,

@@ -498,7 +498,7 @@ def test_results_that_failed_without_a_score_are_failures_by_what_their_status_s
     write_csv(here / "s.csv", ("id", "model", "score", "outcome"), scored)
     assert matrix("import", "s.csv", "--run-id", "all").code == 0
     kept = json.loads(matrix("compare", "all", "--json").stdout)
-    assert [row["failed"] for row in kept["variants"]] == [0, 0], "a score is no failure"
+    assert [row["failed"] for row in kept["variants"]] == [None, None], "a score is no failure"
     assert kept["winner"] == "b"
     beside = [[*row[:3], "completed"] for row in paired(8.0)]
     for row in beside[1::6]:

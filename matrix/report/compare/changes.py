@@ -11,14 +11,18 @@ from typing import Any, Final
 from matrix.engine.prepare.plan_file import texts_of
 from matrix.model.exported import CODE, unlike
 from matrix.model.lines import in_line
+from matrix.model.metrics import FAILED
 from matrix.report.compare.facts import facts_given, facts_of
 from matrix.report.text import names_listed
 from matrix.store.reading.reader import RunTables
+from matrix.store.reading.told import untold_in
 
 _PARTS: Final = ("roles", "agents", "options", "params", "judges", "models", "simulation")
 
 _RULES: Final = ("turn_limit", "confidence", "margin", "failure_margin", "failure_icc", "unit")
 """What of a comparison decides how two runs are judged; those of the second hold."""
+_OF_FAILURES: Final = ("failure_margin", "failure_icc")
+"""Those of them that say nothing where one of the two does not tell what failed."""
 
 
 def changes_between(one: RunTables, two: RunTables, *, judged_twice: bool = False) -> str:
@@ -53,10 +57,12 @@ def _of_files(one: RunTables, two: RunTables) -> str:
 def other_rules(one: RunTables, two: RunTables) -> str:
     """Which rules of the verdict the runs declare otherwise, in words; empty if none."""
     before, now = one.run.run_spec.compare, two.run.run_spec.compare
+    untold = any(FAILED in untold_in(tables) for tables in (one, two))
+    rules = [name for name in _RULES if not (untold and name in _OF_FAILURES)]
     return "; ".join(
         f"compare.{name} is {_said(getattr(before, name))} in {one.run.run_id} and "
         f"{_said(getattr(now, name))} in {two.run.run_id}"
-        for name in _RULES
+        for name in rules
         if getattr(before, name) != getattr(now, name)
     )
 

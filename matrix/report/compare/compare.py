@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import inf
-from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from matrix.engine.run.interim_looks import declared_rules
 from matrix.model.errors import BadInput, Mistake
@@ -23,6 +23,7 @@ from matrix.report.compare.unscored import Unscored, unscored_of
 from matrix.report.compare.voiding import Void, is_undone, voided
 from matrix.report.text import (
     models_told,
+    names_listed,
     plural,
 )
 from matrix.stats import (
@@ -58,6 +59,7 @@ SCENARIOS_ONLY: Flag = "these scenarios only"
 class VariantRow:
     """One level of the compared factor, with every denominator.
 
+    ``failed`` is ``None`` where the files of imported results do not tell it.
     ``cost_per_completed_usd`` is what all sessions have cost but those that were cut short, over
     those that completed, in US dollars; ``None`` where none did.
     """
@@ -65,7 +67,7 @@ class VariantRow:
     level: str
     sessions: int
     ended: int
-    failed: int
+    failed: int | None
     errored: int
     censored: int
     mean: float | None
@@ -212,6 +214,8 @@ def judge(
     rules = replace(
         bounded_by(table, rules),
         unit=rules.unit if matchup.paired else "unpaired",
+        # what one of two runs does not tell decides nothing between them
+        failure_margin=1.0 if matchup.failures_untold_by else rules.failure_margin,
     )
     over = matchup.over
     if matchup.looked_at_cap is not None:
@@ -278,7 +282,7 @@ def _row(
         level=matchup.variants[index],
         sessions=int(mine.sum()) - outcomes["dropped"],
         ended=completed + outcomes["timeout"],
-        failed=outcomes["failed"] + outcomes["timeout"],
+        failed=None if _is_untold(matchup, mine) else outcomes["failed"] + outcomes["timeout"],
         errored=outcomes["errored"],
         censored=outcomes["censored"],
         mean=summary.mean,
@@ -289,6 +293,12 @@ def _row(
         if not completed or (matchup.absent is not None and not spent)
         else spent / completed,
     )
+
+
+def _is_untold(matchup: Matchup, mine: npt.NDArray[np.bool_]) -> bool:
+    """Whether the files of a variant's results do not say what failed."""
+    own = {matchup.sources[int(one)].run.run_id for one in np.unique(matchup.source[mine])}
+    return bool(own & set(matchup.failures_untold_by))
 
 
 PAIRS_OF_SESSIONS = (
@@ -332,13 +342,10 @@ def _of_import(matchup: Matchup) -> list[str]:
         "imported: nothing was declared before these results were made, how often they were "
         "looked at is not known, and this takes them for one look at all there is"
     )
-    if matchup.spec.compare.failure_margin >= _ANY_FAILURES:
-        parts.append("on scores alone, as the files do not say what failed")
+    if untold := matchup.failures_untold_by:
+        whose = "" if len(untold) == len(matchup.sources) else f" of {names_listed(untold)}"
+        parts.append(f"on scores alone, as the files{whose} do not say what failed")
     return parts
-
-
-_ANY_FAILURES: Final = 100.0
-"""Margin of failures, in points, of results that do not tell them."""
 
 
 def _rests_on(judged: MatchupVerdict) -> str:

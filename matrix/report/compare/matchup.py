@@ -26,6 +26,7 @@ from matrix.stats.rounds.round_table import RoundTable
 from matrix.store.reading.judgings import stacked
 from matrix.store.reading.reader import RunTables
 from matrix.store.reading.session_scores import session_scores
+from matrix.store.reading.told import untold_in
 
 COMPOSITE = "composite"
 """Another word for the primary score, as play-tests call theirs."""
@@ -154,17 +155,13 @@ class Matchup:
     @property
     def untold(self) -> frozenset[str]:
         """What files of imported results do not tell: it is 0 in the tables, and means nothing."""
-        found = set[str]()
-        for tables in self.sources:
-            options = tables.run.spec.get("options") or {}
-            if not tables.run.imported or options.get("exported"):
-                continue
-            if not options.get("tells_failures"):
-                found.add(FAILED)
-            names = [name for name in SESSION_METRICS if name != SESSION_SCORE]
-            frame = tables.frame("sessions", names)
-            found |= {name for name in names if name == "turns" or not frame[name].any()}
-        return frozenset(found)
+        return frozenset().union(*(untold_in(tables) for tables in self.sources))
+
+    @property
+    def failures_untold_by(self) -> tuple[str, ...]:
+        """Runs, of one or two, whose files do not tell what failed."""
+        found = [one.run.run_id for one in self.sources if FAILED in untold_in(one)]
+        return tuple(dict.fromkeys(found))
 
     def require_told(self, metric: str) -> None:
         """See that a metric is something that was measured.

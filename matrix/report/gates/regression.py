@@ -23,6 +23,7 @@ from matrix.report.text import (
     ends_as_data,
     metric_value,
     models_told,
+    names_listed,
     plural,
 )
 from matrix.stats import (
@@ -54,15 +55,18 @@ class Regression:
         kind: ``pass``, ``regression`` or ``not_enough_data``.
         metric: What was compared.
         baseline: The baseline's run id.
-        rounds: Complete rounds that both runs have.
+        rounds: Complete rounds that both runs have, or what else a ``unit`` of theirs is.
         scores: The gate on scores; ``None`` where the metric is failures alone.
         unscored: Sessions without a score, and of how many, of the run that lacks more, where the
             gate is on scores.
         judge_error: How much more the judge errs for the run than for its baseline, where labels
             show that it does.
-        failures: Failures of both on the same pairs; b is the candidate.
+        untold_by: Runs whose files do not tell what failed: then nothing is made of failures.
+        pairs: Pairs of sessions.
+        failures: Failures of both on the same pairs; b is the candidate. ``None`` where they are
+            not told.
         failure_margin: Fraction by which the candidate may fail more often.
-        failures_kind: The gate on failures.
+        failures_kind: The gate on failures, where they are told.
         extra: Further rounds until it decides, if things go on as they are; ``None`` where no
             number can be given, 0 once it has.
         other: What is other in the run than in the baseline beside what is compared, in words.
@@ -77,13 +81,16 @@ class Regression:
     unscored: tuple[int, int]
     fragile: bool
     judge_error: BiasDifference | None
-    failures: FailureContrast
+    untold_by: tuple[str, ...]
+    pairs: int
+    failures: FailureContrast | None
     failure_margin: float
-    failures_kind: GateKind
+    failures_kind: GateKind | None
     extra: int | None
     sentence: str
     score_digits: int = 1
     other: str = ""
+    unit: str = "round"
 
 
 def regression(matchup: Matchup, metric: str | None = None, margin: float = 0.0) -> Regression:
@@ -95,11 +102,13 @@ def regression(matchup: Matchup, metric: str | None = None, margin: float = 0.0)
         margin: How much worse the run may be, in units of the metric; unused for ``failed``.
 
     Raises:
-        BadInput: No session has such a metric.
+        BadInput: No session has such a metric, or the files of imported results tell nothing of it.
     """
     chosen = metric or matchup.metric
+    matchup.require_told(chosen)
     rules = declared_rules(matchup.spec, matchup.kind, metric=chosen)
-    failures, rounds = _failures(matchup, rules)
+    seen, rounds = _failures(matchup, rules)
+    failures = None if matchup.failures_untold_by else seen
     scores, unscored, fragile, error = None, (0, 0), False, None
     if chosen != FAILED:
         table, _ = matchup.round_table(chosen)
@@ -115,9 +124,9 @@ def regression(matchup: Matchup, metric: str | None = None, margin: float = 0.0)
             scores = replace(scores, kind="not_enough_data", reason="no data", extra=None)
         error = _judge_error(matchup, chosen)
         scores = gate_without_error(scores, error, better=rules.higher_is_better)
-    failed = _failures_kind(failures, rules.failure_margin)
+    failed = None if failures is None else _failures_kind(failures, rules.failure_margin)
     found = Regression(
-        kind=_joined(failed if scores is None else scores.kind, failed),
+        kind=_joined(None if scores is None else scores.kind, failed),
         metric=chosen,
         baseline=matchup.variants[BASELINE],
         rounds=rounds,
@@ -125,12 +134,15 @@ def regression(matchup: Matchup, metric: str | None = None, margin: float = 0.0)
         unscored=unscored,
         fragile=fragile,
         judge_error=error,
+        untold_by=matchup.failures_untold_by,
+        pairs=seen.pairs,
         failures=failures,
         failure_margin=rules.failure_margin,
         failures_kind=failed,
         extra=_extra(scores, failures, rounds, rules.failure_margin),
         sentence="",
         score_digits=matchup.score_digits,
+        unit=matchup.unit,
     )
     found = replace(found, other=changes_between(*matchup.sources))
     return replace(found, sentence=_sentence(found, matchup))
@@ -191,16 +203,19 @@ def _failures_kind(failures: FailureContrast, margin: float) -> GateKind:
     return "regression" if worse else "not_enough_data"
 
 
-def _joined(scores: GateKind, failures: GateKind) -> GateKind:
-    kinds = (scores, failures)
+def _joined(*gates: GateKind | None) -> GateKind:
+    """The gates in one; ``None`` for one of which nothing is asked or known."""
+    kinds = {kind for kind in gates if kind is not None}
     if "regression" in kinds:
         return "regression"
-    return "pass" if kinds == ("pass", "pass") else "not_enough_data"
+    return "pass" if kinds == {"pass"} else "not_enough_data"
 
 
 def _extra(
-    scores: GateDecision | None, failures: FailureContrast, rounds: int, margin: float
+    scores: GateDecision | None, failures: FailureContrast | None, rounds: int, margin: float
 ) -> int | None:
+    if failures is None:
+        return None if scores is None else scores.extra
     more = failures.rounds_to_pass(rounds, margin)
     if scores is None:
         return more
@@ -221,10 +236,10 @@ def _sentence(found: Regression, matchup: Matchup) -> str:
     parts = [_score_words(found), _judge_words(found), *_part_words(found, matchup)]
     parts += [_unscored_words(found), _failure_words(found)]
     if found.kind == "pass":
-        parts.append(unseen(found.failures.pairs))
+        parts.append(unseen(found.pairs))
     if found.kind == "not_enough_data":
         parts.append(_still_needed(found))
-    rests = f"{plural(found.rounds, 'complete round')} in common, {matchup.basis}"
+    rests = f"{plural(found.rounds, f'complete {found.unit}')} in common, {matchup.basis}"
     if found.other:
         parts.append(f"other than in {found.baseline}: {found.other}")
     if rules := other_rules(*matchup.sources):
@@ -241,10 +256,11 @@ def _sentence(found: Regression, matchup: Matchup) -> str:
 
 def _still_needed(found: Regression) -> str:
     if found.scores is not None and found.scores.reason == "judge errs":
-        return "more rounds would not settle it: go by people, or mend the judge (`matrix rejudge`)"
+        told = f"more {found.unit}s would not settle it: go by people, or mend the judge"
+        return f"{told} (`matrix rejudge`)"
     if found.extra is None:
-        return "no number of rounds can be given until it decides"
-    return f"about {plural(found.extra, 'more round')} until it decides"
+        return f"no number of {found.unit}s can be given until it decides"
+    return f"about {plural(found.extra, f'more {found.unit}')} until it decides"
 
 
 def _judge_words(found: Regression) -> str:
@@ -282,11 +298,11 @@ def _score_words(found: Regression) -> str:
         f"{metric} {metric_value(metric, gate.difference, signed=True, score=found.score_digits)}"
     )
     if gate.reason == "too few rounds":
-        return f"{seen}, {margin}; at least {MIN_ROUNDS} rounds are needed"
+        return f"{seen}, {margin}; at least {MIN_ROUNDS} {found.unit}s are needed"
     if gate.interval is None:
-        return f"{seen} in every round, so there is no spread to judge by"
+        return f"{seen} in every {found.unit}, so there is no spread to judge by"
     if gate.interval.low == gate.interval.high:
-        return f"{seen} in every round, {margin}"
+        return f"{seen} in every {found.unit}, {margin}"
     low, high = shown(gate.interval.low), shown(gate.interval.high)
     sure = "; surely worse, but by less than the margin" if gate.worse_within_margin else ""
     return f"{seen} ({percent(gate.interval)} interval {low} to {high}), {margin}{sure}"
@@ -306,6 +322,8 @@ def _unscored_words(found: Regression) -> str:
 
 def _failure_words(found: Regression) -> str:
     contrast = found.failures
+    if contrast is None:
+        return f"failures: not told by {names_listed(found.untold_by)}"
     one, two = contrast.both + contrast.only_a, contrast.both + contrast.only_b
     told = f"failed: {two:,} of {contrast.pairs:,} sessions against {one:,}"
     if found.failures_kind == "pass":
@@ -333,12 +351,18 @@ def regression_as_data(found: Regression) -> JSON:
         "fragile": found.fragile,
         "judge_error": None if found.judge_error is None else found.judge_error.data,
         "scores": None if gate is None else gate.kind,
-        "failures": {
-            "verdict": found.failures_kind,
-            "pairs": found.failures.pairs,
-            "baseline": found.failures.both + found.failures.only_a,
-            "run": found.failures.both + found.failures.only_b,
-            "margin": found.failure_margin,
-        },
+        "failures": _failures_as_data(found),
         "still_needed": found.extra,
+    }
+
+
+def _failures_as_data(found: Regression) -> JSON:
+    seen = found.failures
+    return {
+        "verdict": found.failures_kind,
+        "not_told_by": list(found.untold_by),
+        "pairs": found.pairs,
+        "baseline": None if seen is None else seen.both + seen.only_a,
+        "run": None if seen is None else seen.both + seen.only_b,
+        "margin": None if seen is None else found.failure_margin,
     }

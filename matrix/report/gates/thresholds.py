@@ -16,7 +16,7 @@ from functools import partial
 import numpy as np
 
 from matrix.engine.run.interim_looks import declared_rules
-from matrix.model.metrics import FAILED
+from matrix.model.metrics import FAILED, SESSION_METRICS
 from matrix.model.records import JSON
 from matrix.report.compare.judge_bias import BiasRow, without_error
 from matrix.report.compare.labelled import by_parts, by_people
@@ -44,6 +44,9 @@ WHOLES = (1.0, 100.0)
 
 SMALLEST = 1e-6
 """Of a mean without spread, the first step of the search for where it turns, as a share of it."""
+
+_AMOUNTS = frozenset(SESSION_METRICS) - {"score"}
+"""Metrics that are never yes or no."""
 
 MOST_UNSCORED = 0.2
 """Larger shares of sessions without a score, and a variant passes no threshold."""
@@ -104,6 +107,7 @@ class Threshold:
     variants: tuple[VariantThreshold, ...]
     score_digits: int = 1
     whole: float = 1.0
+    failures_told: bool = True
 
     @property
     def kind(self) -> ThresholdKind:
@@ -142,7 +146,8 @@ def threshold_of(matchup: Matchup, metric: str, threshold: float, alpha: float) 
     table, _ = matchup.round_table(metric)
     lower = matchup.lower_is_better(metric)
     seen = table.scores[~np.isnan(table.scores)]
-    whole = _whole(seen, threshold)
+    # dollars and seconds that are all 0 or 1 are no rates
+    whole = None if metric in _AMOUNTS else _whole(seen, threshold)
     rate = whole is not None
     parts = by_parts(matchup, metric)
     people = by_people(matchup, metric, least=1)
@@ -195,6 +200,7 @@ def threshold_of(matchup: Matchup, metric: str, threshold: float, alpha: float) 
         variants=tuple(found),
         score_digits=matchup.score_digits,
         whole=whole or 1.0,
+        failures_told=not matchup.failures_untold_by,
     )
 
 
@@ -256,7 +262,7 @@ def _by_labels(
 
 
 def _whole(seen: Floats, threshold: float) -> float | None:
-    """What a score that is yes or no has for yes; ``None`` of any other score."""
+    """What a score that is yes or no has for yes; ``None`` of any other."""
     for whole in WHOLES:
         if 0.0 < threshold < whole and bool(np.isin(seen, (0.0, whole)).all()):
             return whole
@@ -382,7 +388,7 @@ def threshold_as_data(found: Threshold) -> JSON:
                 "low": None if one.interval is None else found.whole * one.interval.low,
                 "high": None if one.interval is None else found.whole * one.interval.high,
                 "n": one.n,
-                "failed": one.failed,
+                "failed": one.failed if found.failures_told else None,
                 "unscored": one.unscored,
                 "fragile": one.fragile,
                 "turns_at": one.turns_at,

@@ -433,7 +433,7 @@ def _variant_cells(row: VariantRow, digits: int) -> list[str]:
         number(row.mean, digits),
         interval(row.low, row.high, digits),
         f"{row.ended:,}/{row.sessions:,}",
-        f"{row.failed:,}",
+        "-" if row.failed is None else f"{row.failed:,}",
         f"{row.errored:,}",
         f"{row.censored:,}",
         "-" if cost is None else f"{cost:.4f}",

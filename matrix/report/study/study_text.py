@@ -97,7 +97,7 @@ def _variant_cells(row: VariantRow, figures: Figures) -> list[str]:
         f"{row.ended:,}/{row.sessions:,}",
         figures.number(row.mean),
         interval(row.low, row.high, figures.digits),
-        f"{row.failed:,}/{row.sessions:,}",
+        "-" if row.failed is None else f"{row.failed:,}/{row.sessions:,}",
         f"{row.errored:,}/{row.sessions:,}",
         f"{row.censored:,}/{row.sessions:,}",
         "-" if cost is None else f"{cost:.4f}",

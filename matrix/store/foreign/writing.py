@@ -14,6 +14,7 @@ from matrix.model.seeds import derive_seed
 from matrix.store.foreign.arranging import Arranged, PlacedRow
 from matrix.store.foreign.results import outcome_of
 from matrix.store.journal.session_state import SessionTotals
+from matrix.store.reading.told import UNIT_EVENT
 from matrix.store.run.disk import Disk
 from matrix.store.run.own_files import FOLDER_MODE
 from matrix.store.run.schema import Row, RunInfo, TableName
@@ -21,8 +22,6 @@ from matrix.store.tables.folders import WORK_FOLDER, TableFolders
 from matrix.store.tables.rows import Cells, event_rows, message_rows, score_rows, session_row
 from matrix.store.tables.tables import TABLES, columns_of
 
-UNIT_EVENT: Final = "unit"
-"""Event of an imported session that says which unit of its file it is."""
 CHANNEL: Final = "table"
 _BATCH: Final = 50_000
 _LONGEST_REASON: Final = 300

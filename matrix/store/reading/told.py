@@ -1,0 +1,46 @@
+"""What the files of imported results tell of them, and what nobody knows."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pyarrow.compute as pc
+
+from matrix.model.exported import ExportedFacts
+from matrix.model.metrics import FAILED, SESSION_METRICS
+from matrix.store.reading.reader import RunTables
+
+UNIT_EVENT: Final = "unit"
+"""Event of an imported session that says which unit of its file it is."""
+_SCORE: Final = "score"
+
+
+def untold_in(tables: RunTables) -> frozenset[str]:
+    """Metrics of which files of imported results tell nothing: 0 in the tables, and no fact.
+
+    Nothing of a run that was played here; of results that a run was exported to, what that run
+    did not know either.
+    """
+    run = tables.run
+    options = run.spec.get("options") or {}
+    if not run.imported:
+        return frozenset()
+    if options.get("exported"):
+        return frozenset(ExportedFacts.model_validate(options["exported"]).untold)
+    found = set() if options.get("tells_failures") else {FAILED}
+    names = [name for name in SESSION_METRICS if name != _SCORE]
+    table = tables.table("sessions", names)
+    most = {name: pc.max(table[name]).as_py() for name in names}
+    return frozenset(found | {"turns"} | {name for name, value in most.items() if not value})
+
+
+def units_in(tables: RunTables) -> dict[str, str]:
+    """Session -> what its unit is called in the file that it was imported from.
+
+    Nothing of runs that were played here, and of rows that belong to no unit.
+    """
+    if not tables.run.imported:
+        return {}
+    rows = tables.table("events", ["session_id", "subject"], only={"kind": UNIT_EVENT})
+    pairs = zip(rows["session_id"].to_pylist(), rows["subject"].to_pylist(), strict=True)
+    return {str(session): str(unit) for session, unit in pairs}
