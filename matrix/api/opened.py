@@ -99,8 +99,17 @@ class Run:
         return RunTables(self.path).frame(name, list(columns) if columns else None)
 
     def sessions(self) -> pd.DataFrame:
-        """The ``sessions`` table: one row per planned session."""
-        return self.frame("sessions")
+        """The ``sessions`` table: one row per planned session.
+
+        What the files of imported results do not tell is missing in it, and not 0.
+        """
+        from matrix.store.reading.reader import RunTables
+        from matrix.store.reading.told import untold_in
+
+        found = self.frame("sessions")
+        untold = set(untold_in(RunTables(self.path)))
+        untold |= {"cost_nano"} if "cost_usd" in untold else set()
+        return found.assign(**{name: float("nan") for name in untold if name in found})
 
     def scenarios(self) -> pd.DataFrame:
         """A row for every scenario: its title, and the fields that it can be grouped by.
@@ -243,7 +252,9 @@ def _spent(run_dir: Path, run: RunFile) -> int | None:
     """What a run has spent: by its own account once it is complete, else by its journal."""
     totals = run.totals
     if run.status == "complete" or not (run_dir / JOURNAL_NAME).is_file():
-        return None if totals is None else totals.charged_nano
+        spent = None if totals is None else totals.charged_nano
+        # of imported results nothing is no amount: their files do not say it
+        return (spent or None) if run.imported else spent
     from matrix.engine.governor.money_fold import charged_in
 
     try:

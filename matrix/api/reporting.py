@@ -99,7 +99,7 @@ def write_page(run: Run, session: str = "", *, told: RunReport | None = None) ->
         StoreError: A table cannot be read, or the page not be written.
     """
     if session:
-        found = _session_id(run, session)
+        found = session_id_of(run, session)
         name, text = f"session-{found[:16]}.html", _page_of_session(run, found)
     else:
         name, text = PAGE_NAME, _page(run, told or kind_report(run))
@@ -144,10 +144,10 @@ def _of_session(run: Run, session: str, form: str) -> str:
         from matrix.api.runs.session_reports import session_report
 
         return session_report(run, session)
-    return _page_of_session(run, _session_id(run, session))
+    return _page_of_session(run, session_id_of(run, session))
 
 
-def _session_id(run: Run, text: str) -> str:
+def session_id_of(run: Run, text: str) -> str:
     """The session that is meant; of imported results their tables say it, as they have no journal.
 
     Raises:

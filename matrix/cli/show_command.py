@@ -143,12 +143,33 @@ def _show_session(found: Run, session: str, *, json: bool) -> None:
     from matrix.cli.printing import print_json, text_width
     from matrix.report.session.transcript import session_as_data, session_as_text
 
+    if found.file.imported:
+        _show_imported(found, session, json=json)
+        return
     transcript = found.session(session)
     if json:
         print_json(session_as_data(transcript))
         return
     simulated = found.file.simulation_of(transcript.plan.roles)
     say(session_as_text(transcript, simulated=simulated, width=text_width()))
+
+
+def _show_imported(found: Run, session: str, *, json: bool) -> None:
+    """What there is of an imported session, which has no journal."""
+    from matrix.api.reporting import session_id_of
+    from matrix.cli.printing import print_json, text_width
+    from matrix.report.session.imported_session import (
+        imported_session,
+        imported_session_as_data,
+        imported_session_as_text,
+    )
+    from matrix.store.reading.reader import RunTables
+
+    shown = imported_session(RunTables(found.path), session_id_of(found, session))
+    if json:
+        print_json(imported_session_as_data(shown))
+        return
+    say(imported_session_as_text(shown, width=text_width()))
 
 
 def _show_groups(

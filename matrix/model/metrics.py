@@ -59,9 +59,18 @@ def score_read(value: float | None) -> float | None:
     return value if value is not None and abs(value) < MOST_NUMBER else None
 
 
-def unit_of(metric: str) -> str:
-    """What differences of a metric are counted in; empty where its name says it."""
-    return "points" if metric == "score" else ""
+def unit_of(metric: str, score_range: tuple[float, float] | None) -> str:
+    """What differences of a metric are counted in; empty where its name says it.
+
+    Nor has a share, from 0 to 1, a unit: 0.2 points of it would pass for a fifth of a percentage
+    point.
+
+    Args:
+        metric: The metric.
+        score_range: Least and greatest possible score, where that is known.
+    """
+    share = score_range is not None and score_range[0] >= 0.0 and score_range[1] <= 1.0
+    return "points" if metric == "score" and not share else ""
 
 
 def name_of(metric: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from math import floor, log10
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from matrix.model.decimals import in_digits
@@ -20,6 +21,7 @@ WIDTH = 100
 _LONGEST_REASON: Final = 300
 """Characters of a reason that are told in one line."""
 _SMALL_RANGE: Final = 2.0
+_SMALL_COST: Final = 0.001
 
 
 def columns(
@@ -87,6 +89,18 @@ class Section(NamedTuple):
 def number(value: float | None, digits: int = 1) -> str:
     """A number, or a dash where there is none."""
     return "-" if value is None else in_digits(value, digits)
+
+
+def usd_each(value: float | None) -> str:
+    """Dollars of one session, without the sign: four decimals, or two figures where it is less.
+
+    >>> usd_each(0.0123), usd_each(0.0000123), usd_each(None)
+    ('0.0123', '0.000012', '-')
+    """
+    if value is None:
+        return "-"
+    small = 0.0 < value < _SMALL_COST
+    return f"{value:.{1 - floor(log10(value)) if small else 4}f}"
 
 
 def interval(low: float | None, high: float | None, digits: int = 1) -> str:

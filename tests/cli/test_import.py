@@ -215,7 +215,6 @@ def test_what_needs_a_journal_says_in_a_line_that_there_is_none(here: Path, matr
         ("replay", "mine", "best", "--turn", "1"),
         ("branch", "mine", "best", "--turn", "1", "--variants", "x=1,2"),
         ("rejudge", "mine", "--judge", "sim/opus-4.5"),
-        ("show", "mine", "best"),
         ("export", "mine", "best", "-o", "x.json"),
         ("diff", "mine"),
         ("label", "mine"),
@@ -237,6 +236,7 @@ def test_what_needs_a_journal_says_in_a_line_that_there_is_none(here: Path, matr
         ("report", "mine", "--format", "junit"),
         ("report", "mine", "--format", "csv"),
         ("show", "mine", "--json"),
+        ("show", "mine", "best"),
         ("archive", "--older-than", "0d"),
     ):
         assert matrix(*works).code == 0, works

@@ -27,7 +27,7 @@ def table(path: Path, headers: Sequence[str], rows: Iterable[Sequence[object]]) 
 
 def share(unit: int) -> float:
     """A score from 0 to 1."""
-    return round(0.6 + (unit * 37 % 41) / 100, 3)
+    return round(0.4 + (unit * 37 % 41) / 100, 3)
 
 
 @pytest.fixture
@@ -92,3 +92,122 @@ def test_who_does_not_tell_failures_has_no_count_of_them_beside_who_does(
     assert "failure_margin" not in shown
     found = json.loads(matrix("compare", "base", "told", "--json").stdout)
     assert [row["failed"] for row in found["variants"]] == [None, 5]
+
+
+@pytest.fixture
+def models(here: Path, matrix: Matrix) -> Path:
+    """Two models on named units with texts, and nothing else: scores are shares."""
+    rows = [
+        [f"q{unit:03}", model, round(share(unit) + more - (unit % 7) / 90, 3), f"said {unit}"]
+        for unit in range(40)
+        for model, more in (("terse", 0.0), ("long", 0.09 + unit % 3 / 50))
+    ]
+    table(here / "m.csv", ("id", "model", "score", "answer"), rows)
+    assert matrix("import", "m.csv", "--run-id", "it").code == 0
+    return here
+
+
+UNTOLD = ("cost_usd", "duration_s", "tokens_in", "tokens_out", "calls", "turns", "failed")
+
+
+def test_what_is_not_told_is_in_no_average_no_rank_and_no_list(
+    models: Path, matrix: Matrix
+) -> None:
+    shown = matrix("show", "it", "--by", "all").stdout
+    assert not {line.split()[0] for line in shown.splitlines() if line} & set(UNTOLD)
+    assert "0.0000" not in shown
+    found = json.loads(matrix("show", "it", "--by", "all", "--json").stdout)
+    assert set(found["by"]["model"]["long"]["metrics"]) == {"score"}
+    assert [(one["failed"], one["usd"]) for one in found["ranking"]] == [(None, None)] * 2
+    listed = matrix("list").stdout
+    assert "$" not in listed
+    summary = json.loads(matrix("show", "it", "--json").stdout)
+    used = ("spent_usd", "calls", "turns", "tokens_in", "tokens_out")
+    assert [summary[name] for name in used] == [None] * 5
+
+
+def test_what_is_not_told_is_missing_in_python_and_empty_in_a_csv(
+    models: Path, matrix: Matrix
+) -> None:
+    sessions = python_api.open_run("it", results=models / "results").sessions()
+    for name in (*UNTOLD[:-1], "cost_nano"):
+        assert sessions[name].isna().all(), name
+    assert sessions["score"].notna().all()
+    rows = list(csv.DictReader(io.StringIO(matrix("report", "it", "--format", "csv").stdout)))
+    assert {row[name] for row in rows for name in UNTOLD[:-1] if name in row} == {""}
+    assert {row["unit"] for row in rows} == {f"q{unit:03}" for unit in range(40)}
+
+
+def test_what_nobody_knew_is_not_known_either_after_an_export_and_an_import(
+    models: Path, matrix: Matrix
+) -> None:
+    assert matrix("export", "it", "--to", "csv", "-o", "out.csv").code == 0
+    with (models / "out.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert not set(rows[0]) & set(UNTOLD)
+    assert {row["unit"] for row in rows} == {f"q{unit:03}" for unit in range(40)}
+    assert matrix("import", "out.csv", "--run-id", "back").code == 0
+    first, again = (matrix("show", run, "--by", "all").stdout for run in ("it", "back"))
+    without = [line.split()[1:] for line in first.splitlines()]  # session ids may be others
+    assert [line.split()[1:] for line in again.splitlines()] == without
+    one, two = (json.loads(matrix("compare", run, "--json").stdout) for run in ("it", "back"))
+    for name in ("sentence", "variants", "differences"):
+        assert one[name] == two[name]
+    told = matrix("compare", "it", "back").stdout
+    assert "40 complete units of 40" in told
+    assert "failed" in matrix("compare", "back", "--metric", "failed").stderr
+
+
+def test_units_are_called_as_their_file_calls_them(models: Path, matrix: Matrix) -> None:
+    github = matrix("report", "it", "--format", "github").stdout
+    assert "- worst: q0" in github
+    assert "turn 1" not in github
+    junit = matrix("report", "it", "--format", "junit").stdout
+    cases = {one.get("name") for one in ET.fromstring(junit).iter("testcase")}
+    assert {f"{model}, q{unit:03}" for model in ("terse", "long") for unit in range(40)} == cases
+    ranked = json.loads(matrix("show", "it", "--by", "all", "--json").stdout)["worst"]
+    assert ranked[0]["unit"] in matrix("show", "it", "--by", "all").stdout
+
+
+def test_a_session_of_an_import_shows_what_there_is_of_it(models: Path, matrix: Matrix) -> None:
+    ranked = json.loads(matrix("show", "it", "--by", "all", "--json").stdout)["worst"][0]
+    text = matrix("show", "it", "worst").stdout
+    unit = ranked["unit"]
+    for told in (f"unit      {unit}", f"score     {ranked['score']:.3f}", f"said {int(unit[1:])}"):
+        assert told in text
+    assert "outcome" not in text
+    found = json.loads(matrix("show", "it", "worst", "--json").stdout)
+    assert (found["unit"], found["scores"]) == (unit, {"score": ranked["score"]})
+    assert found["said"][-1]["text"] == f"said {int(unit[1:])}"
+
+
+def test_a_score_has_the_decimals_of_its_comparison_wherever_it_is_shown(
+    models: Path, matrix: Matrix
+) -> None:
+    rows = json.loads(matrix("compare", "it", "--json").stdout)["variants"]
+    grouped = matrix("show", "it", "--by", "model").stdout
+    for row in rows:
+        assert f"{row['mean']:.3f}" in grouped
+
+
+def test_what_sessions_of_small_models_cost_is_not_0(here: Path, matrix: Matrix) -> None:
+    rows = [
+        [f"q{unit}", model, share(unit) + more, 0.0000123 * (1 + unit % 2)]
+        for unit in range(20)
+        for model, more in (("a", 0.0), ("b", unit % 3 / 100))
+    ]
+    table(here / "r.csv", ("id", "model", "score", "cost_usd"), rows)
+    assert matrix("import", "r.csv", "--run-id", "it").code == 0
+    for words in (("show", "it"), ("compare", "it"), ("show", "it", "--by", "model")):
+        shown = matrix(*words).stdout
+        assert "0.000018" in shown, words
+        assert "0.0000 " not in shown, words
+
+
+def test_a_threshold_on_money_is_no_percentage(here: Path, matrix: Matrix) -> None:
+    rows = [[f"q{unit}", "ab"[unit % 2], share(unit), unit % 4 // 3] for unit in range(40)]
+    table(here / "r.csv", ("id", "model", "score", "cost_usd"), rows)
+    assert matrix("import", "r.csv", "--run-id", "it", "--unit", "none").code == 0
+    told = matrix("compare", "it", "--threshold", "cost_usd=.1").stdout
+    assert "cost_usd at most 0.1:" in told
+    assert "cost_usd at most 0.1 %" not in told

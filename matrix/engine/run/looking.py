@@ -93,7 +93,7 @@ class Looking:
     def _sentence(self) -> str:
         verdict, levels = self.looks.verdict, self.looks.levels
         assert verdict is not None
-        metric, unit = name_of(self._metric), unit_of(self._metric)
+        metric, unit = name_of(self._metric), unit_of(self._metric, verdict.rules.score_bounds)
         return verdict_sentence(verdict, levels, metric, unit)
 
     def _told(self, before: Looked | None, look: Looked) -> list[str]:

@@ -331,7 +331,7 @@ def _overstated(judged: MatchupVerdict) -> Iterator[str]:
         return
     rising = judged.sign > 0
     interval = found.interval if rising else found.interval.negated()
-    unit = unit_of(judged.metric)
+    unit = unit_of(judged.metric, judged.matchup.kind.score_range)
     low, high = ends(interval)
     shown = f"{judged.sign * found.estimate:.{decimals_for(interval)}f}"
     if pair.interval is not None and (low, high) == ends(_interval(pair)):

@@ -254,7 +254,11 @@ def _sentence(judged: MatchupVerdict) -> str:
         return judged.void.sentence
     matchup, metric = judged.matchup, judged.metric
     said = verdict_sentence(
-        judged.verdict, matchup.variants, name_of(metric), unit_of(metric), matchup.unit
+        judged.verdict,
+        matchup.variants,
+        name_of(metric),
+        unit_of(metric, matchup.kind.score_range),
+        matchup.unit,
     )
     late = " The margin was given after launch, so this describes, and proves nothing."
     return said + late if judged.by_late_margin else said

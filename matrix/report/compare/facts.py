@@ -12,6 +12,7 @@ from matrix.model.exported import MOST_CHANGES, ExportedFacts
 from matrix.model.lines import in_line
 from matrix.model.seeds import content_hash
 from matrix.store.reading.reader import RunTables
+from matrix.store.reading.told import untold_in
 from matrix.store.run.run_folder import RunFile
 
 _MOST_CONTENTS: Final = 200
@@ -44,10 +45,11 @@ def facts_of(tables: RunTables) -> ExportedFacts:
         mixed=run.mixed,
     )
     if before is not None:
-        kept = ("contents", "code", "code_changes", "redone", "unlike")
+        kept = ("contents", "code", "code_changes", "redone", "unlike", "untold", "unit")
         return found.model_copy(update={name: getattr(before, name) for name in kept})
     if run.imported:
-        return found
+        unit = str((spec.options or {}).get("unit") or "")
+        return found.model_copy(update={"untold": tuple(sorted(untold_in(tables))), "unit": unit})
     changed = dict.fromkeys(in_line(one.what)[:_LONGEST] for one in run.code_changes)
     return found.model_copy(
         update={

@@ -18,6 +18,7 @@ from matrix.report.compare.pairing import pairing_of
 from matrix.store.foreign.exported import FACTS, VARIANT, score_header
 from matrix.store.reading.reader import RunTables
 from matrix.store.reading.session_scores import session_scores
+from matrix.store.reading.told import units_in
 from matrix.store.run.run_folder import RunFile
 from matrix.store.tables.tables import factor_columns
 
@@ -79,7 +80,11 @@ def results_of(tables: RunTables) -> Results:
     columns = factor_columns(run.plan.factors)
     factors = {name: columns[name] for name in pairing.factors}
     repeat = ["repeat"] if "repeat" in pairing.strata else []
-    read = [pairing.column, "scenario", *factors.values(), *repeat, *_OF_SESSION, *_LAST]
+    facts = facts_of(tables)
+    # what nobody knows has no column, or it would be read back as nothing spent and nothing used
+    known = [name for name in _OF_SESSION if name not in facts.untold]
+    units = units_in(tables) if facts.unit else {}
+    read = [pairing.column, "scenario", *factors.values(), *repeat, *known, *_LAST]
     sessions = tables.table("sessions", list(dict.fromkeys(read))).to_pylist()
     if not sessions:
         raise BadInput([Mistake(run.run_id, None, "", "none of its sessions has ended yet")])
@@ -90,15 +95,15 @@ def results_of(tables: RunTables) -> Results:
     rows = dict[str, tuple[str, ...]]()
     for number, row in enumerate(sessions):
         unit, moment = pairing.place_of(int(row[pairing.column]))
-        cells = [unit, row["scenario"]]
+        cells = [units.get(str(row["session_id"]), unit), row["scenario"]]
         cells += [row[column] for column in factors.values()]
         cells += [moment * len(pairing.strata["repeat"]) + int(row["repeat"]) for _ in repeat]
-        cells += [row[column] for column in _OF_SESSION]
+        cells += [row[column] for column in known]
         cells += [float(column[number]) for column in values]
         cells += [row[column] for column in _LAST]
         rows[str(row["session_id"])] = tuple(map(_cell, cells))
-    headers = ("unit", "scenario", *levels, *repeat, *_OF_SESSION, *heads, *_LAST)
-    return Results(headers, rows, facts_of(tables))
+    headers = ("unit", "scenario", *levels, *repeat, *known, *heads, *_LAST)
+    return Results(headers, rows, facts)
 
 
 def _scores(tables: RunTables, ids: Sequence[str]) -> dict[str, Any]:

@@ -21,8 +21,10 @@ from matrix.model.metrics import (
     lower_is_better,
 )
 from matrix.model.records import PLAYED, Player
+from matrix.report.text import score_digits
 from matrix.store.reading.reader import RunTables
 from matrix.store.reading.session_scores import session_scores
+from matrix.store.reading.told import units_in, untold_in
 from matrix.store.tables.tables import factor_columns
 
 SCENARIO: Final = "scenario"
@@ -54,33 +56,39 @@ class Grouping(NamedTuple):
         sizes: Level -> sessions that were played; one may be in several groups.
         averages: Metric -> level -> average, where any session has one.
         overlaps: Whether any session is in several groups.
+        score_digits: Decimals of a score.
     """
 
     name: str
     sizes: Mapping[str, int]
     averages: Mapping[str, Mapping[str, Average]]
     overlaps: bool = False
+    score_digits: int = 1
 
 
 class Configuration(NamedTuple):
-    """One combination of levels, over all scenarios; ``score`` is ``None`` where none has one."""
+    """One combination of levels, over all scenarios; ``score`` is ``None`` where none has one.
+
+    ``failed`` and ``usd`` are ``None`` where the files of imported results do not tell them.
+    """
 
     levels: Mapping[str, str]
     score: float | None
     sessions: int
     scored: int
-    failed: int
-    usd: float
+    failed: int | None
+    usd: float | None
 
 
 class RankedSession(NamedTuple):
-    """A session by its score."""
+    """A session by its score; ``unit`` is what an imported one is paired on, by its own name."""
 
     session: str
     score: float
     scenario: str
     levels: Mapping[str, str]
     outcome: str
+    unit: str | None = None
 
 
 class Grouped:
@@ -113,7 +121,11 @@ class Grouped:
         frame = frame[frame["ends"].isin(PLAYED)].reset_index(drop=True)
         frame["session_id"] = frame["session_id"].astype(str)
         self.frame = frame
-        self.metrics = _metrics(tables, frame)
+        untold = untold_in(tables)
+        known = _metrics(tables, frame)
+        self.metrics = {name: values for name, values in known.items() if name not in untold}
+        self.score_digits = score_digits(tables.run.plan.score_range)
+        self._untold, self._units = untold, units_in(tables)
         self._called = {STORY: SCENARIO, **({} if kind is None else kind.also_called)}
         self._members = {} if kind is None else _members(tables, kind, frame["session_id"].tolist())
 
@@ -142,7 +154,8 @@ class Grouped:
             if present:
                 averages[metric] = present
         sizes = {level: int(mask.sum()) for level, mask in masks.items()}
-        return Grouping(chosen, sizes, averages, sum(sizes.values()) > len(self.frame))
+        overlaps = sum(sizes.values()) > len(self.frame)
+        return Grouping(chosen, sizes, averages, overlaps, self.score_digits)
 
     def _masks(self, name: str) -> dict[str, Any]:
         if name in self._members:
@@ -167,8 +180,8 @@ class Grouped:
                     None if average is None else average.mean,
                     len(own),
                     0 if average is None else average.sessions,
-                    int((own["ends"] != "completed").sum()),
-                    float(own["cost_usd"].sum() / len(own)),
+                    None if FAILED in self._untold else int((own["ends"] != "completed").sum()),
+                    None if "cost_usd" in self._untold else float(own["cost_usd"].sum() / len(own)),
                 )
             )
         sign = 1.0 if self.less("score") else -1.0
@@ -190,8 +203,10 @@ class Grouped:
         row = self.frame.loc[index]
         levels = {name: str(row[column]) for name, column in self.factors.items()}
         score = float(self.metrics["score"][index])
+        session = str(row["session_id"])
+        unit = self._units.get(session)
         return RankedSession(
-            str(row["session_id"]), score, str(row["scenario"]), levels, str(row["outcome"])
+            session, score, str(row["scenario"]), levels, str(row["outcome"]), unit
         )
 
 

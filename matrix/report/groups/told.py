@@ -8,13 +8,14 @@ from typing import Any, Final, NamedTuple
 from matrix.kinds.reporting import GroupsSessions
 from matrix.model.lines import in_line
 from matrix.report.groups.averages import (
+    Average,
     Configuration,
     Grouped,
     Grouping,
     RankedSession,
 )
 from matrix.report.groups.issues import Issue, Since, issues_in, issues_since
-from matrix.report.text import Section, metric_value, number, plural
+from matrix.report.text import Section, metric_value, number, plural, usd_each
 from matrix.store.reading.reader import RunTables
 
 _QUOTE: Final = 90
@@ -36,6 +37,7 @@ class Aggregates(NamedTuple):
         best, worst: Sessions by score, the most extreme first.
         issues: Every problem, the most serious first.
         since: What of them is new, where an earlier run was named.
+        score_digits: Decimals of a score.
     """
 
     run: str
@@ -45,6 +47,7 @@ class Aggregates(NamedTuple):
     worst: tuple[RankedSession, ...]
     issues: tuple[Issue, ...]
     since: Since | None
+    score_digits: int = 1
 
 
 def aggregates_of(
@@ -80,6 +83,7 @@ def aggregates_of(
         tuple(worst),
         issues,
         None if before is None else issues_since(tables, issues, before),
+        grouped.score_digits,
     )
 
 
@@ -91,9 +95,9 @@ def aggregate_sections(found: Aggregates, width: int, most: int) -> Iterator[Sec
     for grouping in found.groupings:
         yield from grouping_sections(grouping, width)
     if found.ranking:
-        yield ranking_section(found.ranking)
-    yield sessions_section("Best sessions by score", found.best)
-    yield sessions_section("Worst sessions by score", found.worst)
+        yield ranking_section(found.ranking, found.score_digits)
+    yield sessions_section("Best sessions by score", found.best, found.score_digits)
+    yield sessions_section("Worst sessions by score", found.worst, found.score_digits)
     yield issues_section(found.issues, most, found.run)
     if found.since is not None:
         yield since_section(found.since)
@@ -104,10 +108,13 @@ def grouping_sections(grouping: Grouping, width: int) -> Iterator[Section]:
     first = max((len(name) for name in grouping.averages), default=0)
     headers = {level: f"{in_line(level)} ({size:,})" for level, size in grouping.sizes.items()}
     title = f"Every metric by {grouping.name} (played sessions):"
-    tables = list(_fitting(headers, width - first))
+    tables, digits = list(_fitting(headers, width - first)), grouping.score_digits
     for levels in tables:
         rows = [
-            [metric, *(_mean(metric, of_levels, level) for level in levels)]
+            [
+                metric,
+                *(_mean(metric, of_levels.get(level), digits) for level in levels),
+            ]
             for metric, of_levels in grouping.averages.items()
         ]
         right = tuple(range(1, len(levels) + 1))
@@ -131,21 +138,21 @@ def _fitting(headers: Mapping[str, str], width: int) -> Iterator[list[str]]:
         yield row
 
 
-def _mean(metric: str, averages: Mapping[str, Any], level: str) -> str:
-    return "-" if level not in averages else metric_value(metric, averages[level].mean)
+def _mean(metric: str, average: Average | None, digits: int) -> str:
+    return "-" if average is None else metric_value(metric, average.mean, score=digits)
 
 
-def ranking_section(ranking: Sequence[Configuration]) -> Section:
-    """Configurations, the best first."""
+def ranking_section(ranking: Sequence[Configuration], digits: int) -> Section:
+    """Configurations, the best first; ``digits`` are decimals of a score."""
     names = list(ranking[0].levels)
     rows = [
         [
             str(place),
             *(one.levels[name] for name in names),
-            number(one.score),
+            number(one.score, digits),
             f"{one.scored:,}/{one.sessions:,}",
-            f"{one.failed:,}",
-            f"{one.usd:.4f}",
+            "-" if one.failed is None else f"{one.failed:,}",
+            usd_each(one.usd),
         ]
         for place, one in enumerate(ranking, 1)
     ]
@@ -159,16 +166,25 @@ def ranking_section(ranking: Sequence[Configuration]) -> Section:
     )
 
 
-def sessions_section(title: str, sessions: Sequence[RankedSession]) -> Section:
-    """Sessions by score."""
+def sessions_section(title: str, sessions: Sequence[RankedSession], digits: int) -> Section:
+    """Sessions by score, those of imported results with their units."""
+    named = any(one.unit for one in sessions)
     rows = [
-        [one.session[:16], number(one.score), one.scenario, _levels(one.levels), one.outcome]
+        [
+            one.session[:16],
+            *([one.unit or "-"] if named else []),
+            number(one.score, digits),
+            one.scenario,
+            _levels(one.levels),
+            one.outcome,
+        ]
         for one in sessions
     ]
     if not rows:
         return Section(f"{title}: none has one.", [], [])
-    headers = ["session", "score", "scenario", "variant", "outcome"]
-    return Section(f"{title}:", headers, rows, (1,))
+    unit = ["unit"] if named else []
+    headers = ["session", *unit, "score", "scenario", "variant", "outcome"]
+    return Section(f"{title}:", headers, rows, (1 + len(unit),))
 
 
 def issues_section(issues: Sequence[Issue], most: int, run: str) -> Section:
@@ -234,6 +250,11 @@ def _quote(text: str) -> str:
     return line if len(line) <= _QUOTE else line[: _QUOTE - 3] + "..."
 
 
+def _ranked_as_data(one: RankedSession) -> dict[str, Any]:
+    """A session; only what was imported has a unit."""
+    return {name: value for name, value in one._asdict().items() if name != "unit" or value}
+
+
 def aggregates_as_data(found: Aggregates) -> dict[str, Any]:
     """All of it for programs, nothing cut."""
     since = found.since
@@ -254,8 +275,8 @@ def aggregates_as_data(found: Aggregates) -> dict[str, Any]:
             for one in found.groupings
         },
         "ranking": [one._asdict() for one in found.ranking],
-        "best": [one._asdict() for one in found.best],
-        "worst": [one._asdict() for one in found.worst],
+        "best": [_ranked_as_data(one) for one in found.best],
+        "worst": [_ranked_as_data(one) for one in found.worst],
         "issues": [one._asdict() for one in found.issues],
         **(
             {}

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from matrix.report.page.blocks import Block, DataTable, Facts, Prose, TableCell, anchor_of
-from matrix.report.page.known import RunFacts, levels_of
+from matrix.report.page.known import RunFacts, levels_of, unit_of_row
 from matrix.report.run.endings import ErrorClass
 from matrix.report.run.explained import left_out_of, provenance_of
-from matrix.report.text import number, plural
+from matrix.report.text import number, plural, score_digits
 from matrix.store.reading.reader import RunTables
+from matrix.store.reading.told import units_in
 
 _MOST_CAUSES: Final = 12
 _MOST_OF_A_CAUSE: Final = 8
@@ -25,7 +26,7 @@ def failures_of(run: RunFacts, frame: Any, shown: set[str]) -> Iterator[Block]:
                 TableCell(session[:16], anchor_of(session) if session in shown else ""),
                 TableCell(str(row["scenario"])),
                 TableCell(levels_of(run.summary.run, row)),
-                TableCell(f"{int(row['turns']):,}"),
+                TableCell(_turns_of(run, row)),
                 TableCell(_end_of(row)[:300]),
             ]
             for session, row in ((str(row["session_id"]), row) for row in own)
@@ -78,6 +79,11 @@ def examples_of(run: RunFacts, frame: Any) -> list[tuple[ErrorClass, list[dict[s
     return found
 
 
+def _turns_of(run: RunFacts, row: Any) -> str:
+    """How many turns a session had; no file of imported results says it."""
+    return "-" if run.summary.run.imported else f"{int(row['turns']):,}"
+
+
 def _end_of(row: Any) -> str:
     """How a session ended: the kind's own words, or else its outcome."""
     reason = row["end_reason"]
@@ -86,21 +92,22 @@ def _end_of(row: Any) -> str:
 
 def to_look_at_of(run: RunFacts, frame: Any, shown: set[str]) -> Iterator[Block]:
     """Where to begin reading."""
-    rows = []
-    marks = first_issues(run.tables)
+    rows: list[list[TableCell]] = []
+    digits = max(2, score_digits(run.summary.run.plan.score_range))
+    marks, units = first_issues(run.tables), units_in(run.tables)
     for word, session in looked_at_of(run, frame):
         row = frame[frame["session_id"] == session].iloc[0]
         turn = marks.get(session, int(row["turns"]))
-        score = row["score"]
+        score, unit = row["score"], unit_of_row(run.tables.run, row, units)
         rows.append(
             [
                 TableCell(word),
                 TableCell(session[:16], anchor_of(session) if session in shown else ""),
                 TableCell(str(row["scenario"])),
                 TableCell(levels_of(run.summary.run, row)),
-                TableCell("-" if score != score else number(float(score), 2)),
+                TableCell("-" if score != score else number(float(score), digits)),
                 TableCell(
-                    f"turn {turn}",
+                    unit if run.summary.run.imported else f"turn {turn}",
                     anchor_of(session, turn) if session in shown and turn else "",
                 ),
                 TableCell(_end_of(row)[:200]),

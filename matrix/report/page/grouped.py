@@ -29,9 +29,11 @@ def groups_of(run: RunFacts, shown: set[str]) -> Iterator[Block]:
     ):
         return
     if len(found.ranking) > 1:
-        yield DataTable.of(ranking_section(found.ranking))
+        yield DataTable.of(ranking_section(found.ranking, found.score_digits))
     for title, sessions in (("Best", found.best), ("Worst", found.worst)):
-        table = DataTable.of(sessions_section(f"{title} sessions by score", sessions))
+        table = DataTable.of(
+            sessions_section(f"{title} sessions by score", sessions, found.score_digits)
+        )
         ids = [one.session for one in sessions]
         yield _linked(table, 0, [(one, None) for one in ids], shown)
     for grouping in found.groupings:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from matrix.kinds.reporting import RunReport
@@ -43,6 +43,20 @@ def levels_of(run: RunFile, row: Any) -> str:
     """The levels of a row of ``sessions``, in one line."""
     names = level_columns(run).values()
     return ", ".join(str(row[name]) for name in names if isinstance(row.get(name), str))
+
+
+def unit_of_row(run: RunFile, row: Any, units: Mapping[str, str]) -> str:
+    """The round of a row of ``sessions``; of imported results the unit, as their file calls it.
+
+    Args:
+        run: The run.
+        row: The session.
+        units: Session -> its unit, of imported results.
+    """
+    unit = units.get(str(row["session_id"]))
+    if unit is not None:
+        return unit
+    return f"{'row' if run.imported else 'round'} {row['round']}"
 
 
 def figure(chart: Chart, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> Figure:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 from xml.etree import ElementTree as ET
 
 from matrix.kinds.reporting import ReportedCase
 from matrix.model.lines import csv_cell, in_line
 from matrix.report.page.failures import first_issues, looked_at_of
-from matrix.report.page.known import RunFacts, level_columns, levels_of
+from matrix.report.page.known import RunFacts, level_columns, levels_of, unit_of_row
 from matrix.report.run.explained import explanation_lines
 from matrix.report.run.report_file import escaped
 from matrix.report.run.summary_text import head_line, spent_line, verdict_line
 from matrix.report.text import interval, number, plural
 from matrix.store.reading.reader import RunTables
+from matrix.store.reading.told import units_in, untold_in
 from matrix.store.run.made_here import NOT_MADE_HERE, is_made_here
 
 MOST_LINES: Final = 12
@@ -94,17 +95,28 @@ def _turns(run: RunFacts) -> Iterator[str]:
     frame = run.tables.frame("sessions")
     marks = first_issues(run.tables)
     rows = {str(row["session_id"]): row for row in frame.to_dict("records")}
+    units = units_in(run.tables)
     order = {"failed": 0, "worst": 1, "among the worst": 2}
     found = sorted(looked_at_of(run, frame), key=lambda one: order.get(one[0], 3))
     for word, session in found[:_TURNS]:
         row = rows[session]
         turn = marks.get(session, int(row["turns"]))
         levels = levels_of(run.summary.run, row)
-        where = f"{row['scenario']}{f', {levels}' if levels else ''}"
+        where = ", ".join(filter(None, [_place(run.tables, row, units), levels]))
         command = f"`matrix show {run.summary.run.run_id} {session[:12]}`"
         if run.summary.run.imported:
             command = f"`matrix report {run.summary.run.run_id} --session {session[:12]}`"
-        yield f"- {word}: turn {turn} of {escaped(where)} ({command})"
+        began = "" if run.summary.run.imported else f"turn {turn} of "
+        yield f"- {word}: {began}{escaped(where)} ({command})"
+
+
+def _place(tables: RunTables, row: Any, units: Mapping[str, str]) -> str:
+    """The scenario of a session; of an imported one its unit, with the scenario if it has one."""
+    scenario = str(row["scenario"])
+    if not tables.run.imported:
+        return scenario
+    unit = unit_of_row(tables.run, row, units)
+    return unit if len(tables.run.plan.scenarios) < 2 else f"{scenario}, {unit}"
 
 
 def as_junit(run: RunFacts) -> str:
@@ -142,9 +154,10 @@ def _sessions(run: RunFacts) -> Iterator[ReportedCase]:
     words = {
         "completed": "passed", "timeout": "passed", "failed": "failed", "errored": "error",
     }  # fmt: skip
+    units = units_in(run.tables)
     for row in run.tables.frame("sessions").to_dict("records"):
         levels = levels_of(run.summary.run, row)
-        name = f"{levels or 'session'}, round {row['round']}"
+        name = f"{levels or 'session'}, {unit_of_row(run.tables.run, row, units)}"
         why = row["end_reason"] if isinstance(row["end_reason"], str) else ""
         told = f"{row['outcome']}: {why} (session {row['session_id']})"
         outcome = words.get(str(row["outcome"]), "skipped")
@@ -152,15 +165,17 @@ def _sessions(run: RunFacts) -> Iterator[ReportedCase]:
 
 
 def as_csv(tables: RunTables) -> str:
-    """A line of each session, for a spreadsheet."""
-    factors = level_columns(tables.run)
+    """A line of each session, for a spreadsheet; what imported files do not tell is empty."""
+    factors, units, untold = level_columns(tables.run), units_in(tables), untold_in(tables)
+    heads = ["unit"] if units else []
     columns = ["session_id", "scenario", "round", *factors.values(), "outcome", "score", "turns"]
     columns += ["calls", "cost_usd", "duration_s", "end_reason", "simulated"]
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
-    lines.writerow(columns)
+    lines.writerow([*heads, *columns])
     for row in tables.frame("sessions", columns).to_dict("records"):
-        lines.writerow([csv_cell(row[column]) for column in columns])
+        cells = ["" if column in untold else csv_cell(row[column]) for column in columns]
+        lines.writerow([*(csv_cell(units.get(str(row["session_id"]))) for _ in heads), *cells])
     return text.getvalue()
 
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from matrix.kinds.protocol import is_read
 from matrix.model.records import Message
 from matrix.report.page.blocks import Said, ShownSession, ShownTurn, anchor_of, known
-from matrix.report.page.known import levels_of
-from matrix.report.text import aside_of, number, plural
+from matrix.report.page.known import levels_of, unit_of_row
+from matrix.report.text import aside_of, number, plural, usd_each
+from matrix.store.reading.told import units_in, untold_in
 
 if TYPE_CHECKING:
     from matrix.store.reading.reader import RunTables
-    from matrix.store.run.run_folder import RunFile
 
 MOST_CHARS: Final = 2_500_000
 """Characters of transcripts on one page: with markup, some four megabytes."""
@@ -64,10 +64,24 @@ def shown_sessions(tables: RunTables, frame: Any, wanted: Sequence[str]) -> list
     messages = _of_each(tables, "messages", wanted)
     events = _of_each(tables, "events", wanted)
     rows = {str(row["session_id"]): row for row in frame.to_dict("records")}
+    units, untold = units_in(tables), untold_in(tables)
     return [
-        _session(rows[one], tables.run, messages.get(one, []), events.get(one, []))
+        _session(
+            rows[one],
+            [levels_of(tables.run, rows[one]), unit_of_row(tables.run, rows[one], units)],
+            _used(rows[one], untold),
+            messages.get(one, []),
+            events.get(one, []),
+        )
         for one in wanted
     ]
+
+
+def _used(row: Mapping[str, Any], untold: Collection[str]) -> str:
+    """Turns and money, as far as they are known."""
+    turns = "" if "turns" in untold else plural(int(row["turns"]), "turn")
+    cost = "" if "cost_usd" in untold else f"${usd_each(float(row['cost_usd']))}"
+    return ", ".join(filter(None, [turns, cost]))
 
 
 _COLUMNS: Final = {
@@ -89,22 +103,21 @@ def _of_each(
 
 def _session(
     row: Mapping[str, Any],
-    run: RunFile,
+    place: Sequence[str],
+    used: str,
     messages: Sequence[Mapping[str, Any]],
     events: Sequence[Mapping[str, Any]],
 ) -> ShownSession:
     session = str(row["session_id"])
     score = row.get("score")
     told = "no score" if score is None or score != score else f"score {number(float(score), 3)}"
-    title = " - ".join(
-        filter(None, [str(row["scenario"]), levels_of(run, row), f"round {row['round']}", told])
-    )
+    title = " - ".join(filter(None, [str(row["scenario"]), *place, told]))
     facts = known(
         {
             "session": session,
             "outcome": str(row["outcome"]),
             "why": row["end_reason"] if isinstance(row.get("end_reason"), str) else "",
-            "used": f"{plural(int(row['turns']), 'turn')}, ${float(row['cost_usd']):.4f}",
+            "used": used,
         }
     )
     return ShownSession(anchor_of(session), title, facts, list(_turns(session, messages, events)))

@@ -32,11 +32,7 @@ def summary_as_data(summary: Summary) -> JSON:
         "errors": dict(summary.errors),
         **endings_as_data(summary.endings),
         "censored": dict(summary.censored),
-        "calls": summary.calls,
-        "turns": summary.turns,
-        "tokens_in": summary.tokens_in,
-        "tokens_out": summary.tokens_out,
-        "spent_usd": to_usd(summary.spent_nano),
+        **_used(summary),
         "journal_usd": None if summary.journal_nano is None else to_usd(summary.journal_nano),
         "presumed_usd": to_usd(summary.presumed_nano),
         "unanswered_usd": to_usd(summary.unanswered_nano),
@@ -79,6 +75,26 @@ def summary_as_data(summary: Summary) -> JSON:
         "unscored": {one.level: one.without for one in summary.unscored},
         "replayed": None if summary.replayed is None else asdict(summary.replayed),
         "gate": None if summary.run.gate is None else summary.run.gate.model_dump(mode="json"),
+    }
+
+
+def _used(summary: Summary) -> dict[str, JSON]:
+    """What was used and spent; of imported results what their files say, ``None`` without."""
+    totals = summary.run.totals
+    if summary.run.imported and totals is not None:
+        return {
+            "calls": totals.calls or None,
+            "turns": None,
+            "tokens_in": totals.tokens_in or None,
+            "tokens_out": totals.tokens_out or None,
+            "spent_usd": to_usd(totals.settled_nano) if totals.settled_nano else None,
+        }
+    return {
+        "calls": summary.calls,
+        "turns": summary.turns,
+        "tokens_in": summary.tokens_in,
+        "tokens_out": summary.tokens_out,
+        "spent_usd": to_usd(summary.spent_nano),
     }
 
 

@@ -24,6 +24,7 @@ from matrix.report.text import (
     number,
     plural,
     tokens,
+    usd_each,
     wrapped,
 )
 from matrix.store.run.made_here import NOT_MADE_HERE, is_made_here
@@ -427,7 +428,6 @@ def _headers(factor: str, metric: str, confidence: float) -> list[str]:
 
 
 def _variant_cells(row: VariantRow, digits: int) -> list[str]:
-    cost = row.cost_per_completed_usd
     return [
         row.level,
         number(row.mean, digits),
@@ -436,7 +436,7 @@ def _variant_cells(row: VariantRow, digits: int) -> list[str]:
         "-" if row.failed is None else f"{row.failed:,}",
         f"{row.errored:,}",
         f"{row.censored:,}",
-        "-" if cost is None else f"{cost:.4f}",
+        usd_each(row.cost_per_completed_usd),
     ]
 
 

@@ -11,7 +11,7 @@ from matrix.report.compare.study_words import chance, short
 from matrix.report.study.cost_quality import CostQuality
 from matrix.report.study.noise_sources import NoiseRow
 from matrix.report.study.secondary import Secondary, SecondaryRow
-from matrix.report.text import Section, interval, names_listed, number, plural
+from matrix.report.text import Section, interval, names_listed, number, plural, usd_each
 from matrix.stats import MIN_ROUNDS
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def risk_section(study: Study) -> Section | None:
             row.level,
             "-" if row.chance_best is None else f"{row.chance_best:.0%}",
             figures.number(row.expected_loss),
-            "-" if row.cost_usd is None else f"{row.cost_usd:.4f}",
+            usd_each(row.cost_usd),
         ]
         for row in found.rows
     ]
@@ -222,7 +222,7 @@ def cost_quality_section(study: Study) -> Section | None:
         [
             row.level,
             figures.number(row.mean),
-            number(row.cost_per_session_usd, 4),
+            usd_each(row.cost_per_session_usd),
             number(row.ratio, 2),
             interval(row.low, row.high, 2),
             "-" if row.on_frontier is None else "yes" if row.on_frontier else "no",

@@ -24,6 +24,7 @@ from matrix.report.text import (
     models_told,
     noted,
     plural,
+    usd_each,
     wrapped,
 )
 from matrix.stats import AGREEMENT_WARN_BELOW
@@ -91,7 +92,6 @@ def variants_section(study: Study) -> Section:
 
 
 def _variant_cells(row: VariantRow, figures: Figures) -> list[str]:
-    cost = row.cost_per_completed_usd
     return [
         row.level,
         f"{row.ended:,}/{row.sessions:,}",
@@ -100,7 +100,7 @@ def _variant_cells(row: VariantRow, figures: Figures) -> list[str]:
         "-" if row.failed is None else f"{row.failed:,}/{row.sessions:,}",
         f"{row.errored:,}/{row.sessions:,}",
         f"{row.censored:,}/{row.sessions:,}",
-        "-" if cost is None else f"{cost:.4f}",
+        usd_each(row.cost_per_completed_usd),
     ]
 
 

@@ -81,8 +81,11 @@ def arrange(results: ForeignResults, source: str, *, must_pair: bool) -> Arrange
         factor: tuple(dict.fromkeys(row.levels[place] for row in rows))
         for place, factor in enumerate(results.factors)
     }
-    own = results.exported is not None
-    paired = own or (bool(results.unit) and (pairs_something(rows) or _one_variant(rows)))
+    # rounds of a run of ours have numbers; units that it had imported have names
+    own = results.exported is not None and not results.exported.unit
+    paired = results.exported is not None or (
+        bool(results.unit) and (pairs_something(rows) or _one_variant(rows))
+    )
     faults = RowFaults(source)
     if results.unit and not paired and must_pair:
         told = f"no {shown(results.unit)} is in two variants, so it pairs nothing; leave --unit out"

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from matrix.model.errors import BadInput
 from matrix.model.exported import MOST_CHANGES, ExportedFacts, unlike
 from matrix.model.lines import formula_again, in_line, no_formula
+from matrix.model.metrics import FAILED
 from matrix.model.records import OUTCOMES, Outcome
 from matrix.store.foreign.columns import ForeignTable
 from matrix.store.foreign.currencies import Cell
@@ -43,6 +44,7 @@ _MOST_AMOUNT: Final = 1e9
 _LONGEST_FACTS: Final = 20_000
 _LONGEST_REASON: Final = 300
 _RUN: Final = "run"
+_ROUND: Final = "round"
 
 
 def score_header(name: str) -> str:
@@ -68,7 +70,7 @@ def read_exported(tables: Sequence[ForeignTable]) -> ForeignResults:
     for table in tables:
         faults = RowFaults(table.source)
         facts = _facts(table, faults)
-        found = _rows(table, faults)
+        found = _rows(table, faults, named=facts is not None and bool(facts.unit))
         mistakes += faults.mistakes
         if facts is not None:
             known.append((table, facts))
@@ -89,6 +91,7 @@ def read_exported(tables: Sequence[ForeignTable]) -> ForeignResults:
                 "unlike": tuple(dict.fromkeys(others)),
                 "code_changes": tuple(changed)[:MOST_CHANGES],
                 "redone": any(one.redone for _, one in known),
+                "untold": tuple(sorted({name for _, one in known for name in one.untold})),
             }
         )
     factors = (_RUN,) * (len(tables) > 1) + tuple(_factors(first))
@@ -97,9 +100,9 @@ def read_exported(tables: Sequence[ForeignTable]) -> ForeignResults:
         form=f"results of {runs}, as `matrix export` writes them",
         factors=factors,
         rows=rows,
-        unit="round",
-        taken=_taken(first, factors, facts.compare.metric),
-        tells_failures=True,
+        unit=facts.unit or _ROUND,
+        taken=_taken(first, factors, facts),
+        tells_failures=FAILED not in facts.untold,
         exported=facts,
     )
 
@@ -114,6 +117,9 @@ def _not_alike(known: Sequence[tuple[ForeignTable, ExportedFacts]]) -> list[Any]
         if one.kind != facts.kind:
             told = f"{one.run} is of the kind {shown(one.kind)}, {facts.run} of {shown(facts.kind)}"
             faults.say(None, "", f"{told}; import them by themselves")
+        if one.unit != facts.unit:
+            told = f"units of {one.run} are of {one.unit or _ROUND}"
+            faults.say(None, "", f"{told}, those of {facts.run} of {facts.unit or _ROUND}")
         if set(_factors(table)) != set(_factors(first)):
             faults.say(None, "", f"{one.run} and {facts.run} have other factors")
     return faults.mistakes
@@ -145,8 +151,9 @@ def _factors(table: ForeignTable) -> list[str]:
     return [in_line(formula_again(name[len(VARIANT) :][:LONGEST_NAME])) for name in names]
 
 
-def _rows(table: ForeignTable, faults: RowFaults) -> list[ForeignRow]:
-    rows = [_Cells(table, line, cells, faults).row() for line, cells in table.rows]
+def _rows(table: ForeignTable, faults: RowFaults, *, named: bool) -> list[ForeignRow]:
+    """Its rows; ``named`` says whether its units have names of their own."""
+    rows = [_Cells(table, line, cells, faults).row(named=named) for line, cells in table.rows]
     for place, header in enumerate(table.headers):
         named = header == "scenario" or header.startswith(VARIANT)
         if named and len({str(cells[place]) for _, cells in table.rows}) > MOST_LEVELS:
@@ -164,7 +171,7 @@ class _Cells:
         self._where, self._line, self._faults = f"{table.source}:{line}", line, faults
         self._cells = dict(zip(table.headers, cells, strict=True))
 
-    def row(self) -> ForeignRow:
+    def row(self, *, named: bool) -> ForeignRow:
         scores = {
             in_line(name.removeprefix(_SCORE)[:LONGEST_NAME]): value
             for name in self._cells
@@ -173,7 +180,7 @@ class _Cells:
         }
         return ForeignRow(
             where=self._where,
-            unit=self._unit(),
+            unit=self._name("unit") if named else self._unit(),
             levels=tuple(self._name(one) for one in self._cells if one.startswith(VARIANT)),
             scenario=self._name("scenario"),
             repeat=self._text("repeat")[:LONGEST_NAME],
@@ -186,7 +193,7 @@ class _Cells:
             outcome=self._outcome(),
             error_class=self._text("error_class")[:LONGEST_NAME],
             reason=self._text("end_reason")[:_LONGEST_REASON],
-            turns=int(self._amount("turns")),
+            turns=int(self._amount("turns")) if "turns" in self._cells else 1,
             calls=int(self._amount("calls")),
         )
 
@@ -238,14 +245,16 @@ class _Cells:
         return "errored"
 
 
-def _taken(table: ForeignTable, factors: Sequence[str], metric: str) -> tuple[tuple[str, str], ...]:
+def _taken(
+    table: ForeignTable, factors: Sequence[str], facts: ExportedFacts
+) -> tuple[tuple[str, str], ...]:
     fixed = [name for name in table.headers if name in FIXED or name.startswith(VARIANT)]
     scores = [in_line(name[:LONGEST_NAME]) for name in table.headers if name not in fixed]
     told = [
         ("variant", ", ".join(factors)),
-        ("unit", "round"),
-        ("score", metric),
-        ("cost", "cost_usd, in US dollars"),
+        ("unit", facts.unit or _ROUND),
+        ("score", facts.compare.metric),
+        ("cost", "cost_usd, in US dollars" if "cost_usd" in table.headers else ""),
         ("scenario", "scenario"),
         ("repeat", "repeat" if "repeat" in table.headers else ""),
         ("metrics", ", ".join(scores[:30]) + (" and more" if len(scores) > 30 else "")),
