@@ -14,7 +14,7 @@ from matrix.model.documents.mistakes import Mistakes, together
 from matrix.model.errors import BadInput, Mistake, RunNotFound
 from matrix.model.metrics import FAILED
 from matrix.report.gates.gate_wish import LATEST, GateWish, read_wish
-from matrix.report.gates.gating import NO_MARGIN, GateReport, check_wish, gate
+from matrix.report.gates.gating import GateReport, check_wish, gate, no_margin
 from matrix.report.run.report_file import REPORT_NAME, report_as_markdown
 from matrix.store.reading.reader import RunTables
 from matrix.store.run.made_here import NOT_MADE_HERE, is_made_here
@@ -157,7 +157,7 @@ def _latest_named(wish: GateWish, run: RunFile, results: Path) -> tuple[GateWish
     if wish.baseline != LATEST:
         return wish, []
     if wish.margin_for(run.run_spec) is None and wish.metric != FAILED:
-        raise BadInput([Mistake("--baseline", None, "", NO_MARGIN)])
+        raise BadInput([Mistake("--baseline", None, "", no_margin(run))])
     found = newest_complete(results, run)
     if found is not None:
         told = f"held against {found.file.run_id}, the newest complete run of the name {run.name!r}"

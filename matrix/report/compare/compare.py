@@ -109,6 +109,7 @@ class FactorComparison:
     void: Void | None
     undone: tuple[bool, ...] = ()
     score_digits: int = 1
+    unit: str = "round"
 
 
 def compare_factor(
@@ -137,10 +138,18 @@ def whole_run(tables: RunTables, run: RunFile) -> WholeRun:
     rules = declared_rules(matchup.spec, matchup.kind)
     bounds = bounded_by(table, rules).score_bounds or _yes_or_no(table)
     row = _row(matchup, 0, own_mean(table.scores[:, :, 0], rules.alpha), bounds)
-    unscored = tuple(one._replace(level="all") for one in unscored_of(matchup, matchup.metric))
+    name = _name_of_all(run)
+    unscored = tuple(one._replace(level=name) for one in unscored_of(matchup, matchup.metric))
     return WholeRun(
-        matchup.metric, 1.0 - rules.alpha, replace(row, level="all"), unscored, matchup.score_digits
+        matchup.metric, 1.0 - rules.alpha, replace(row, level=name), unscored, matchup.score_digits
     )
+
+
+def _name_of_all(run: RunFile) -> str:
+    """What all sessions are called together: a single variant that was imported has a name."""
+    levels = [names[0] for names in run.plan.factors.values() if len(names) == 1]
+    alone = run.imported and len(levels) == len(run.plan.factors)
+    return ", ".join(levels) if alone and levels else "all"
 
 
 def compare(
@@ -246,6 +255,7 @@ def comparison_of(judged: MatchupVerdict) -> FactorComparison:
         void=judged.void,
         undone=tuple(is_undone(judged, pair) for pair in verdict.comparisons),
         score_digits=matchup.score_digits,
+        unit=matchup.unit,
     )
 
 

@@ -20,11 +20,10 @@ REASONS: dict[Reason, str] = {
     "judge chance by.",
     "interval wider than margin": "the difference is known less closely than the margin.",
     "failure gate not passed": "a better score is not enough: a winner must also be shown to fail "
-    "at most {margin} percentage points more often (compare.failure_margin).",
+    "at most {margin} percentage points more often{where}.",
     "inside the margin": "every difference that the data allow is smaller than the margin.",
     "beats every other variant": "it is better than each other variant by more than chance "
-    "explains, and shown to fail at most {margin} percentage points more often "
-    "(compare.failure_margin).",
+    "explains, and shown to fail at most {margin} percentage points more often{where}.",
     "interval includes 0": "what the data allow includes no difference at all.",
     "stopped early": "looks at the scores had settled it, so the rest was not played.",
     "ended by censored session": "a session was cut short, or not begun (cost cap, time limit, "
@@ -50,7 +49,9 @@ def reason_told(reason: Reason, unit: str, failure_margin: float) -> str:
         failure_margin: How much more often a winner may fail, as a fraction.
     """
     words = REASONS | _ON_SCORES if failure_margin >= 1.0 else REASONS
-    return words[reason].format(unit=unit, margin=f"{100 * failure_margin:g}")
+    # imported results have units or rows, and no spec that could say it
+    where = "" if unit in ("unit", "row") else " (compare.failure_margin)"
+    return words[reason].format(unit=unit, margin=f"{100 * failure_margin:g}", where=where)
 
 
 FLAGS: Mapping[Flag, str] = {

@@ -30,6 +30,8 @@ NO_MARGIN = (
     "a gate against a baseline needs a margin, because no number of sessions shows that a run is "
     "not worse at all; say how much worse it may be, as --margin or as compare.margin in the spec"
 )
+NO_MARGIN_OF_IMPORTS = NO_MARGIN.removesuffix(" or as compare.margin in the spec")
+"""The same of results that were imported, which have no spec."""
 
 
 OF_ONE_VARIANT = (
@@ -101,6 +103,11 @@ def _reason(kind: str, bad: FailOn) -> FailOn | None:
     return "not-enough-data" if kind == "not_enough_data" else bad
 
 
+def no_margin(run: RunFile) -> str:
+    """That a run needs a margin to be held against another, and where it is said."""
+    return NO_MARGIN_OF_IMPORTS if run.imported else NO_MARGIN
+
+
 def check_wish(
     wish: GateWish, run: RunFile, baseline: tuple[RunTables, RunFile] | None
 ) -> list[str]:
@@ -132,7 +139,7 @@ def check_wish(
         ]
         mistakes += _unmeasured(*baseline, wish.metric or run.plan.metric)
         if wish.margin_for(spec) is None and wish.metric != FAILED:
-            mistakes.append(Mistake("--baseline", None, "", NO_MARGIN))
+            mistakes.append(Mistake("--baseline", None, "", no_margin(run)))
     mistakes += _unknown_thresholds(wish, run)
     if mistakes:
         raise BadInput(mistakes)
@@ -174,8 +181,10 @@ def _too_short(run: RunFile, baseline: RunFile | None) -> list[str]:
             continue
         rounds = one.plan.sessions // max(1, one.plan.cells)
         if rounds < MIN_ROUNDS:
+            has = "has about" if one.imported else "plans"
+            whole = plural(rounds, "unit" if one.imported else "whole round")
             notes.append(
-                f"{name} plans {plural(rounds, 'whole round')}, and a gate on means takes at least "
+                f"{name} {has} {whole}, and a gate on means takes at least "
                 f"{MIN_ROUNDS}: there will not be enough data for it"
             )
     return notes
@@ -217,7 +226,7 @@ def _decided(
     if baseline is not None:
         margin = wish.margin_for(spec)
         if margin is None and wish.metric != FAILED:
-            raise BadInput([Mistake("--baseline", None, "", NO_MARGIN)])
+            raise BadInput([Mistake("--baseline", None, "", no_margin(run[1]))])
         against = regression(runs_matchup(baseline, run), wish.metric, margin or 0.0)
     found: list[Threshold] = []
     if wish.thresholds:

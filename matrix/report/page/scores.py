@@ -21,7 +21,7 @@ from matrix.report.study.study_sections import (
     secondary_section,
 )
 from matrix.report.study.study_text import pairs_section, variants_section
-from matrix.report.text import number
+from matrix.report.text import number, score_digits
 
 
 def variants_of(run: RunFacts, frame: Any) -> Iterator[Block]:
@@ -58,6 +58,7 @@ def variants_of(run: RunFacts, frame: Any) -> Iterator[Block]:
 def _distribution(run: RunFacts, frame: Any) -> Iterator[Block]:
     if (charted := distributions_of(run, frame)) is None:
         return
+    digits = max(2, score_digits(run.summary.run.plan.score_range))
     yield figure(
         charted.chart,
         [
@@ -68,7 +69,7 @@ def _distribution(run: RunFacts, frame: Any) -> Iterator[Block]:
             [
                 name,
                 str(one.sessions),
-                *(number(value, 2) for value in (one.low, one.median, one.high)),
+                *(number(value, digits) for value in (one.low, one.median, one.high)),
             ]
             for name, one in score_ranges(charted.rows).items()
         ],

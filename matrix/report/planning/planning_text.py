@@ -99,12 +99,16 @@ def cannot_win(question: PowerQuestion, rounds: int, gate_pairs: int) -> str:
     needed = -(-gate_pairs // question.pairs)
     if needed <= MIN_ROUNDS:
         return f"No winner can be named: a verdict takes {MIN_ROUNDS} {question.unit}s."
+    of_import = question.unit in ("unit", "row")  # which has no spec
+    more = "or allow more: --failure-margin" if of_import else (
+        "or declare a larger compare.failure_margin"
+    )  # fmt: skip
     return (
         f"No winner can be named unless the better one also fails less: that it fails at most "
-        f"{100 * question.failure_margin:.3g} points more often takes {gate_pairs} pairs without a "
-        f"failure, and {plural(rounds, question.unit)} "
+        f"{100 * question.failure_margin:.3g} points more often takes "
+        f"{plural(gate_pairs, 'pair')} without a failure, and {plural(rounds, question.unit)} "
         f"{'has' if rounds == 1 else 'have'} {pairs:,}. Plan {plural(needed, question.unit)}, "
-        "or declare a larger compare.failure_margin."
+        f"{more}."
     )
 
 
@@ -120,7 +124,8 @@ def _facts(answer: PowerAnswer) -> list[tuple[str, str]]:
         told = f"{share} of sessions have none, as in that run: counted, as it takes {MIN_ROUNDS} "
         rows.append(("", f"{told}{unit}s with scores of both, by simulation"))
     rows += _of_values(question)
-    rows.append(("failures", gate_words(question, answer.gate_pairs, answer.gate_rounds)))
+    if question.failure_margin < 1.0:  # else nobody knows them, or any number is allowed
+        rows.append(("failures", gate_words(question, answer.gate_pairs, answer.gate_rounds)))
     pilot = question.pilot
     if pilot is not None and pilot.failure_rate:
         more = answer.gate_rounds_at_rate
@@ -162,8 +167,8 @@ def failing(question: PowerQuestion) -> str:
 def gate_words(question: PowerQuestion, pairs: int, rounds: int) -> str:
     """What the failure gate takes, as pairs and as rounds."""
     return (
-        f"{pairs} pairs without a failure = {plural(rounds, question.unit)}, to show at most "
-        f"{100 * question.failure_margin:.3g} points more failures"
+        f"{plural(pairs, 'pair')} without a failure = {plural(rounds, question.unit)}, to show at "
+        f"most {100 * question.failure_margin:.3g} points more failures"
     )
 
 
@@ -184,7 +189,8 @@ def _from(answer: PowerAnswer) -> list[tuple[str, str]]:
 
 def _table(answer: PowerAnswer) -> str:
     question, priced = answer.question, answer.question.round_nano is not None
-    headers = ["difference", "rounds", "sessions", *(["cost"] if priced else [])]
+    units = f"{question.unit if question.unit in ('unit', 'row') else 'round'}s"
+    headers = ["difference", units, "sessions", *(["cost"] if priced else [])]
     headers += [f"with {n:,}" for n in answer.columns]
     rows = [
         [
@@ -196,7 +202,7 @@ def _table(answer: PowerAnswer) -> str:
         ]
         for need in answer.table
     ]
-    note = f"rounds to name a winner; chance to name it with so many {question.unit}s"
+    note = f"{units} to name a winner; chance to name it with so many {question.unit}s"
     return f"{columns(headers, rows, right=range(len(headers)))}\n({note})"
 
 

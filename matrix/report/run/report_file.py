@@ -93,7 +93,7 @@ def _pairs(comparison: FactorComparison) -> tuple[list[str], list[list[str]]]:
         shown += "; void, as the judge errs" * undone
         names = [levels[pair.b], levels[pair.a]]
         rows.append([*names, f"{pair.n:,}", number(pair.difference, digits), shown])
-    return ["variant", "minus", "rounds", comparison.metric, "interval"], rows
+    return ["variant", "minus", f"{comparison.unit}s", comparison.metric, "interval"], rows
 
 
 def _table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -136,7 +136,8 @@ def _end(session: Transcript, width: int) -> str:
     why, where = ended.reason, ""
     if is_defect(ended.error_class):
         why, _, where = ended.reason.partition("\n")
-    rows = [("ended", f"{ended.outcome} after {ended.turns} turns: {why}")]
+    ended_with = f"{ended.outcome} after {plural(ended.turns, 'turn')}"
+    rows = [("ended", f"{ended_with}: {why}" if why else ended_with)]
     whole = [score for score in session.scores if score.turn is None]
     reason = ""
     for score in sorted(whole, key=lambda item: item.name != "score"):

@@ -86,9 +86,12 @@ def _late_margin(judged: MatchupVerdict, margin: float | None) -> Iterator[str]:
     if margin is None or margin == declared:
         return
     before = "none was" if declared is None else f"{declared:g} was"
+    # what was imported has no spec, and nothing could be declared before
+    imported = all(tables.run.imported for tables in judged.matchup.sources)
+    where = "" if imported else "; declare it as compare.margin"
     yield (
         f"Post hoc: the margin of {margin:g} was given after launch ({before} declared before). A "
-        "margin chosen when the scores are known proves nothing; declare it as compare.margin."
+        f"margin chosen when the scores are known proves nothing{where}."
     )
 
 

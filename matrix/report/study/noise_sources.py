@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from matrix.report.compare.compare import MatchupVerdict
+from matrix.report.compare.matchup import Matchup
 from matrix.stats import (
     AGREEMENT_WARN_BELOW,
     Noise,
@@ -63,6 +64,8 @@ class NoiseReport:
     rows: tuple[NoiseRow, ...]
     widths: dict[str, float]
     advice: str
+    strata: str = "scenario"
+    lone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +96,9 @@ class Agreement:
     whole: float | None = None
 
 
+_SCENARIO = "scenario"
+
+
 def noise_of(judged: MatchupVerdict, repeats: Floats) -> NoiseReport | None:
     """Sources of noise; ``None`` with fewer than two whole rounds, in a branch, or unpaired.
 
@@ -119,7 +125,32 @@ def noise_of(judged: MatchupVerdict, repeats: Floats) -> NoiseReport | None:
         for part in found.sources
     )
     widths = _widths(found)
-    return NoiseReport(found.n_rounds, ratings, rows, widths, _advice(found, widths))
+    names = _strata(matchup)
+    advice = _of_units(widths) if matchup.absent is not None else _advice(found, widths)
+    return NoiseReport(
+        found.n_rounds,
+        ratings,
+        rows,
+        widths,
+        advice,
+        " x ".join(names) or _SCENARIO,
+        lone=not names and matchup.absent is not None,
+    )
+
+
+def _strata(matchup: Matchup) -> list[str]:
+    """What sessions of a round differ in beside the variant: scenarios, or else other factors."""
+    factors = list(dict.fromkeys(n for tables in matchup.sources for n in tables.run.plan.factors))
+    several = [n for n in (_SCENARIO, *factors) if len(set(matchup.within.get(n, ()))) > 1]
+    return [_SCENARIO] if _SCENARIO in several else several
+
+
+def _of_units(widths: dict[str, float]) -> str:
+    """What more results would do: nothing here can be judged again, and nothing be repeated."""
+    more = widths.get("rounds")
+    if more is None:
+        return "What narrows the intervals is more units."
+    return f"Twice the units would narrow the intervals by {_narrower(more)}."
 
 
 def _widths(noise: Noise) -> dict[str, float]:

@@ -139,11 +139,11 @@ def _test(judged: MatchupVerdict, lead: Lead, metric: str) -> _Test:
     if not n:
         why = "no values"
     elif n < MIN_ROUNDS:
-        why = f"fewer than {MIN_ROUNDS} rounds"
+        why = f"fewer than {MIN_ROUNDS} {judged.matchup.unit}s"
     elif judged.matchup.spec.engine == "fixed" and not judged.matchup.over:
         why = "the run goes on"
     else:
-        why = "" if result.p is not None else "the same difference in every round"
+        why = "" if result.p is not None else f"the same difference in every {judged.matchup.unit}"
     one, two = (float(np.mean(side)) if n else None for side in (first, second))
     return _Test(metric, left_out, one, two, result, why)
 

@@ -26,6 +26,13 @@ _NOISE = {
     "judge": "judge (same transcript)",
 }
 
+_NOISE_OF_UNITS = {
+    "round": "unit (some are harder)",
+    "group": "unit (some are harder)",
+    "session": "result (same unit, same variant)",
+}
+"""The same of imported results."""
+
 
 def risk_section(study: Study) -> Section | None:
     """What shipping each variant now would risk, where nothing is shown."""
@@ -159,7 +166,7 @@ def secondary_section(study: Study, *, all_metrics: bool) -> Section | None:
     if not found.tested:
         counted = "none could be tested"
     title = f"Other metrics, {found.first} minus {found.second}: {counted}"
-    headers, rows = _secondary_table(found, shown, all_metrics=all_metrics)
+    headers, rows = _secondary_table(found, shown, study.unit, all_metrics=all_metrics)
     notes = []
     if found.tested:
         notes.append(
@@ -177,9 +184,9 @@ def secondary_section(study: Study, *, all_metrics: bool) -> Section | None:
 
 
 def _secondary_table(
-    found: Secondary, shown: tuple[SecondaryRow, ...], *, all_metrics: bool
+    found: Secondary, shown: tuple[SecondaryRow, ...], unit: str, *, all_metrics: bool
 ) -> tuple[list[str], list[list[str]]]:
-    headers = ["metric", "rounds", found.first, found.second, "difference", "corrected p"]
+    headers = ["metric", f"{unit}s", found.first, found.second, "difference", "corrected p"]
     rows = [
         [
             row.metric,
@@ -267,10 +274,12 @@ def noise_section(study: Study) -> Section | None:
     rows = [_noise_cells(row, study) for row in found.rows if row.share is not None]
     inside = {name for row in found.rows for name in row.includes}
     apart = [row.source for row in found.rows if row.share is None and row.source not in inside]
-    rounds = plural(found.rounds, "whole round")
+    rounds = plural(found.rounds, f"whole {study.unit}")
+    if found.lone:  # nobody would look for scenarios where there is one
+        apart = [name for name in apart if not name.startswith("scenario")]
     notes = [found.advice]
     if found.rounds < MIN_ROUNDS:
-        notes.append("From so few rounds, all this is rough.")
+        notes.append(f"From so few {study.unit}s, all this is rough.")
     if any(row.below_zero for row in found.rows):
         notes.append("An estimate below 0 is shown as 0.")
     if apart:
@@ -280,7 +289,12 @@ def noise_section(study: Study) -> Section | None:
 
 
 def _noise_cells(row: NoiseRow, study: Study) -> list[str]:
-    name = _NOISE[row.source]
-    if row.includes:
-        name += f", with {' and '.join(row.includes)}"
+    found = study.noise
+    assert found is not None
+    words = _NOISE if study.unit == "round" else _NOISE | _NOISE_OF_UNITS
+    name = words[row.source].replace("scenario", found.strata)
+    # a unit that was imported has one result of each variant: no group, and nobody's judge
+    includes = row.includes if study.unit == "round" else ()
+    if includes:
+        name += f", with {' and '.join(includes)}"
     return [name, f"{100 * (row.share or 0.0):.0f} %", study.figures.number(row.sd)]
