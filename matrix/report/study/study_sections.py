@@ -27,7 +27,7 @@ _NOISE = {
 }
 
 _NOISE_OF_UNITS = {
-    "round": "unit (some are harder)",
+    "round": "unit in all scenarios",
     "group": "unit (some are harder)",
     "session": "result (same unit, same variant)",
 }
