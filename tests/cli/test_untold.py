@@ -211,3 +211,57 @@ def test_a_threshold_on_money_is_no_percentage(here: Path, matrix: Matrix) -> No
     told = matrix("compare", "it", "--threshold", "cost_usd=.1").stdout
     assert "cost_usd at most 0.1:" in told
     assert "cost_usd at most 0.1 %" not in told
+
+
+def test_a_lead_in_shares_is_in_no_points_and_one_on_a_scale_is(
+    models: Path, matrix: Matrix
+) -> None:
+    sentence = json.loads(matrix("compare", "it", "--json").stdout)["sentence"]
+    assert sentence.startswith("long beats terse by 0.1")
+    assert "points" not in sentence
+    rows = list(csv.reader((models / "m.csv").open()))
+    wide = [[*row[:2], 100 * float(row[2])] for row in rows[1:]]
+    table(models / "wide.csv", rows[0][:3], wide)
+    assert matrix("import", "wide.csv", "--run-id", "wide").code == 0
+    told = json.loads(matrix("compare", "wide", "--json").stdout)["sentence"]
+    assert " points (95 % interval" in told
+
+
+def test_what_is_said_of_an_import_is_said_of_units_and_not_of_rounds_or_specs(
+    models: Path, matrix: Matrix
+) -> None:
+    for words in (("compare", "it", "--margin", ".02"), ("power", "--from", "it", "--effect", ".1"),
+                  ("report", "it", "--format", "md"), ("show", "it")):  # fmt: skip
+        shown = matrix(*words)
+        assert shown.code == 0, shown.stderr
+        for word in ("round", "judge_repeats", "compare.margin", "failure_margin", "points more"):
+            assert word not in shown.stdout, (words, word)
+    noise = matrix("compare", "it").stdout.partition("Where the noise")[2]
+    assert "60" not in noise
+    assert "(40 whole units)" in noise
+    assert "scenario" not in noise
+    refused = matrix("compare", "it", "--baseline", "it").stderr
+    assert "say how much worse it may be, as --margin\n" in refused
+
+
+def test_the_one_variant_of_an_import_has_its_name(two_runs: None, matrix: Matrix) -> None:
+    shown = matrix("show", "base").stdout
+    (row,) = (line for line in shown.splitlines() if "80/80" in line)
+    assert row.split()[0] == "m"
+
+
+def test_the_other_factor_of_an_import_is_no_scenario_in_its_noise(
+    here: Path, matrix: Matrix
+) -> None:
+    rows = [
+        [f"q{unit}", model, prompt, round(share(unit) + more + (unit * 7 % 5) / 50, 3)]
+        for unit in range(30)
+        for model, more in (("a", 0.0), ("b", 0.1 + unit % 4 / 90))
+        for prompt in ("short", "wordy")
+    ]
+    table(here / "r.csv", ("id", "model", "prompt", "score"), rows)
+    flags = ("--variant", "model", "--variant", "prompt", "--run-id", "it")
+    assert matrix("import", "r.csv", *flags).code == 0
+    noise = matrix("compare", "it").stdout.partition("Where the noise")[2]
+    assert "prompt x model" in noise or "prompt (some are harder)" in noise
+    assert "scenario" not in noise
