@@ -265,3 +265,10 @@ def test_the_other_factor_of_an_import_is_no_scenario_in_its_noise(
     noise = matrix("compare", "it").stdout.partition("Where the noise")[2]
     assert "prompt x model" in noise or "prompt (some are harder)" in noise
     assert "scenario" not in noise
+
+
+def test_the_page_of_an_import_has_nothing_that_nobody_knows(models: Path) -> None:
+    text = python_api.open_run("it", results=models / "results").report()
+    for word in ("0.0000", "$0.00", "1 turn", "duration_s</", "tokens_in</", "round 3"):
+        assert word not in text, word
+    assert "q017" in text

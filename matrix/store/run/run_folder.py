@@ -605,7 +605,7 @@ def require_played(run_dir: Path) -> None:
     if read_run(run_dir).imported:
         raise StoreError(
             f"{run_dir.name} was imported, so it has no journal that this works on; compare, "
-            "report (--session, too), power --from, show RUN and list work without one"
+            "report (--session, too), power --from, show and list work without one"
         )
 
 
