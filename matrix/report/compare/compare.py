@@ -37,6 +37,7 @@ from matrix.stats import (
 )
 from matrix.stats.looks.failures import beyond_bounds, bounded_by
 from matrix.stats.rounds.rules import Flag
+from matrix.stats.verdicts.one_look import two_values
 from matrix.store.reading.reader import RunTables
 from matrix.store.run.run_folder import RunFile
 
@@ -323,6 +324,22 @@ PAIRS_OF_SESSIONS = (
 """What a comparison with sessions as its unit rests on; the figures are those of the docs."""
 
 
+BY_COUNTS = (
+    "intervals of the difference of two rates that share nothing, from their counts (Newcombe's "
+    "and, of one scenario, Fisher's mid-p)"
+)
+"""What a comparison of yes/no scores rests on where nothing pairs them."""
+
+
+def _intervals_on(judged: MatchupVerdict) -> str:
+    """What the intervals are, and of what."""
+    verdict = judged.verdict
+    if verdict.rules.unit == "unpaired" and two_values(judged.table) is not None:
+        return BY_COUNTS
+    of = _differences_of(verdict, judged.matchup.unit)
+    return f"{_ENGINES[verdict.rules.engine]} on {of}"
+
+
 def _differences_of(verdict: Verdict, unit: str) -> str:
     """What intervals are of."""
     return {
@@ -362,18 +379,27 @@ def _of_import(matchup: Matchup) -> list[str]:
     return parts
 
 
+def _scored_rows(judged: MatchupVerdict) -> str:
+    """Rows of each variant that its score is from, and how many it has where that is more."""
+    matchup, scores = judged.matchup, judged.table.scores
+    counts = np.bincount(matchup.sides, minlength=len(matchup.variants)).tolist()
+    scored = np.isfinite(scores).sum(axis=(0, 1)).tolist()
+    parts = []
+    for name, known, of in zip(matchup.variants, scored, counts, strict=True):
+        told = f"{plural(known, matchup.unit)} of {name}"
+        parts.append(told if known == of else f"{told} with a {judged.metric} (of {of:,})")
+    return ", ".join(parts)
+
+
 def _rests_on(judged: MatchupVerdict) -> str:
     matchup, verdict, left_out = judged.matchup, judged.verdict, judged.left_out
     unit = matchup.unit
     of_all = f"{plural(verdict.rounds_used, f'complete {unit}')} of {verdict.rounds_planned:,}"
     if not matchup.paired:
-        counts = np.bincount(matchup.sides, minlength=len(matchup.variants))
-        named = zip(matchup.variants, counts, strict=True)
-        of_all = ", ".join(f"{plural(int(n), unit)} of {name}" for name, n in named)
+        of_all = _scored_rows(judged)
     parts = [
         f"{of_all}, {matchup.basis}",
-        f"{100 * (1 - verdict.rules.alpha):.4g} % {_ENGINES[verdict.rules.engine]} on "
-        + _differences_of(verdict, unit)
+        f"{100 * (1 - verdict.rules.alpha):.4g} % {_intervals_on(judged)}"
         + (
             f" ({100 * (1 - verdict.comparisons[0].level):.4g} % ones in the table of pairs)"
             if len(verdict.variants) > 2
@@ -386,7 +412,7 @@ def _rests_on(judged: MatchupVerdict) -> str:
         if matchup.unjudged:
             told = plural(len(matchup.unjudged), "session")
             parts.append(f"{told} of it that cannot be judged again cost their pairs")
-    if left_out:
+    if left_out and matchup.paired:
         parts.append(
             f"{plural(left_out, 'pair')} left out for want of a value, which may favour a variant"
         )
@@ -399,7 +425,7 @@ def _rests_on(judged: MatchupVerdict) -> str:
         lost = plural(verdict.pairs_errored, "pair")
         parts.append(f"{lost} dropped because a session errored")
     parts += _of_import(matchup)
-    if verdict.pairs_unscored and not left_out:
+    if verdict.pairs_unscored and not left_out and matchup.paired:
         told = plural(verdict.pairs_unscored, "pair")
         parts.append(f"{told} left out of scores because one of the two has none")
     if judged.outside is not None:

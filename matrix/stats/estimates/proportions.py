@@ -46,7 +46,7 @@ def wilson(successes: int, n: int, alpha: float = 0.05) -> Interval | None:
     """
     _check_count(successes, n)
     z = normal_z(alpha)
-    return Interval(*_wilson_ends(successes, n, z), 1.0 - alpha) if n else None
+    return Interval(*wilson_ends(successes, n, z), 1.0 - alpha) if n else None
 
 
 def wilson_clustered(
@@ -81,7 +81,7 @@ def wilson_clustered(
         variance = clusters / (clusters - 1) * squares / n**2
         fewer = (z / t_quantile(1 - alpha / 2, clusters - 1)) ** 2
         effective = min(float(n), share * (1 - share) / variance * fewer)
-    return Interval(*_wilson_ends(share * effective, effective, z), 1.0 - alpha)
+    return Interval(*wilson_ends(share * effective, effective, z), 1.0 - alpha)
 
 
 def wilson_of_groups(
@@ -170,8 +170,8 @@ def newcombe_paired(a: float, b: float, c: float, d: float, alpha: float = 0.05)
     if n == 0:
         return None
     p_1, p_2, phi = (a + b) / n, (a + c) / n, _newcombe_phi(a, b, c, d)
-    low_1, high_1 = _wilson_ends(a + b, n, z)
-    low_2, high_2 = _wilson_ends(a + c, n, z)
+    low_1, high_1 = wilson_ends(a + b, n, z)
+    low_2, high_2 = wilson_ends(a + c, n, z)
     below = _joined(p_1 - low_1, high_2 - p_2, phi)
     above = _joined(high_1 - p_1, p_2 - low_2, phi)
     difference = (b - c) / n
@@ -212,7 +212,8 @@ def normal_z(alpha: float) -> float:
     return -float(ndtri(check_alpha(alpha) / 2))
 
 
-def _wilson_ends(successes: float, n: float, z: float) -> tuple[float, float]:
+def wilson_ends(successes: float, n: float, z: float) -> tuple[float, float]:
+    """Wilson's limits at a normal quantile; counts may be fractional, for projections."""
     centre = (successes + z * z / 2) / (n + z * z)
     half = z / (n + z * z) * sqrt(successes * (n - successes) / n + z * z / 4)
     low = 0.0 if successes == 0 else centre - half

@@ -14,12 +14,17 @@ import numpy as np
 
 from matrix.stats.estimates.interval import Interval
 from matrix.stats.estimates.proportions import mcnemar, newcombe_paired
+from matrix.stats.estimates.unpaired_rates import Count, fisher_mid_p, newcombe_unpaired
 from matrix.stats.looks.betting import log_gate_capital
 from matrix.stats.rounds.round_table import RoundTable
 from matrix.stats.rounds.rules import Rules
 
 MOST_ROUNDS_AHEAD = 100_000
 """Projections beyond this many further rounds are reported as none."""
+
+
+NONE = Count(0, 0)
+"""Of no sessions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +125,42 @@ class FailureContrast:
 
 
 @dataclass(frozen=True, slots=True)
+class UnpairedFailures(FailureContrast):
+    """The same of two samples that share nothing; there are no pairs to be counted.
+
+    The interval is Newcombe's for independent rates, and ``p_mid`` is Fisher's.
+
+    Attributes:
+        of_a: Failures of a, and its sessions.
+        of_b: The same of b.
+    """
+
+    of_a: Count = NONE
+    of_b: Count = NONE
+
+    @property
+    def pairs(self) -> int:
+        """Sessions of the variant that has fewer: no more of them can be told apart."""
+        return int(min(self.of_a.trials, self.of_b.trials))
+
+    @property
+    def difference(self) -> float | None:
+        """Failure rate of b minus that of a, as a fraction; ``None`` if either has no session."""
+        if not self.pairs:
+            return None
+        return self.of_b.successes / self.of_b.trials - self.of_a.successes / self.of_a.trials
+
+    def reversed(self) -> UnpairedFailures:
+        """The same contrast with a and b exchanged."""
+        turned = self.interval.negated() if self.interval else None
+        return replace(self, of_a=self.of_b, of_b=self.of_a, interval=turned)
+
+    def _newcombe(self, times: float, two_sided: float) -> Interval | None:
+        a, b = (Count(*(times * one for one in count)) for count in (self.of_a, self.of_b))
+        return newcombe_unpaired([a], [b], two_sided)
+
+
+@dataclass(frozen=True, slots=True)
 class SequentialFailures(FailureContrast):
     """The same, looked at after every round: the interval is the one that a bet leaves.
 
@@ -212,6 +253,21 @@ def failure_contrast(
     interval = newcombe_paired(a11, b10, c01, d00, 2 * alpha)
     p_mid = mcnemar(only_a, only_b).p_mid
     return FailureContrast(both, only_a, only_b, neither, interval, p_mid, per_effective)
+
+
+def unpaired_failures(table: RoundTable, a: int, b: int, alpha: float) -> UnpairedFailures:
+    """Compare the failures of ``a`` and ``b`` where nothing says which sessions belong together.
+
+    Args:
+        table: Complete prefix of rounds.
+        a: Index of the first variant.
+        b: Index of the second variant.
+        alpha: One-sided error rate of each end of the interval, below 0.5.
+    """
+    of_a, of_b = (Count(int(table.failures[one]), int(table.sessions[one])) for one in (a, b))
+    interval = newcombe_unpaired([of_a], [of_b], 2 * alpha)
+    p_mid = fisher_mid_p(of_a, of_b)
+    return UnpairedFailures(0, 0, 0, 0, interval, p_mid, of_a=of_a, of_b=of_b)
 
 
 def beyond_bounds(

@@ -16,11 +16,10 @@ import numpy as np
 from matrix.stats.estimates.interval import Interval
 from matrix.stats.estimates.means import alike_half_width, alike_log_p
 from matrix.stats.estimates.proportions import discordant_needed, mcnemar, newcombe_paired
-from matrix.stats.estimates.student import t_quantile, t_two_sided_p
-from matrix.stats.looks.failures import FailureContrast, failure_contrast
-from matrix.stats.rounds.differences import Differences, differences_of
+from matrix.stats.looks.failures import FailureContrast, failure_contrast, unpaired_failures
 from matrix.stats.rounds.round_table import RoundTable
 from matrix.stats.rounds.rules import Rules
+from matrix.stats.verdicts.one_look import MeanDifference, difference_once
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +43,14 @@ class Comparison:
         level: Two-sided error rate of this comparison.
         enough: Whether there are as many observations as any claim needs.
         identical: At least two rounds and the same difference in all of them.
-        discordant: For a yes/no score, pairs (scenario x round) where the two differ; else
-            ``None``.
+        discordant: For a yes/no score, pairs (scenario x round) where the two differ; else, and
+            where nothing pairs the sessions, ``None``.
         failures: Their product failures compared.
         crossed: For engines that look repeatedly: 1 if b's mean was shown to be the higher one at
             this look or an earlier one, -1 for the lower one, 0 for neither. ``None`` for the
             fixed engine, which has only this look.
+        sizes: Scores of a and of b where nothing pairs them; then ``n`` is the lesser. ``None`` of
+            pairs.
     """
 
     a: int
@@ -68,6 +69,7 @@ class Comparison:
     discordant: int | None
     failures: FailureContrast
     crossed: int | None = None
+    sizes: tuple[int, int] | None = None
 
     @property
     def enough_discordant(self) -> bool:
@@ -99,6 +101,7 @@ class Comparison:
             interval=self.interval.negated() if self.interval else None,
             failures=self.failures.reversed(),
             crossed=None if self.crossed is None else -self.crossed,
+            sizes=None if self.sizes is None else self.sizes[::-1],
         )
 
 
@@ -116,25 +119,32 @@ def fixed_n_comparisons(table: RoundTable, rules: Rules, level: float) -> tuple[
         Comparisons (0, 1), (0, 2), ..., (k-2, k-1).
     """
     binary, bounds = _is_binary(table), rules.score_bounds
+    unpaired = rules.unit == "unpaired"
 
     def compare(a: int, b: int) -> Comparison:
-        found = differences_of(table, a, b, rules.unit)
-        per_effective = rules.pairs_per_effective(table.n_scenarios)
         return _compared(
-            found,
+            difference_once(table, a, b, level, rules.unit),
             table,
             (a, b),
             level,
-            failures=failure_contrast(table, a, b, rules.alpha, per_effective),
-            discordant=_count_discordant(table, a, b) if binary else None,
+            failures=_failures(table, a, b, rules),
+            # of samples that share nothing no two sessions are a pair, however they lie
+            discordant=_count_discordant(table, a, b) if binary and not unpaired else None,
             span=inf if bounds is None else bounds[1] - bounds[0],
         )
 
     return tuple(compare(a, b) for a, b in combinations(range(table.n_variants), 2))
 
 
+def _failures(table: RoundTable, a: int, b: int, rules: Rules) -> FailureContrast:
+    if rules.unit == "unpaired":
+        return unpaired_failures(table, a, b, rules.alpha)
+    per_effective = rules.pairs_per_effective(table.n_scenarios)
+    return failure_contrast(table, a, b, rules.alpha, per_effective)
+
+
 def _compared(
-    found: Differences,
+    found: MeanDifference,
     table: RoundTable,
     pair: tuple[int, int],
     level: float,
@@ -143,42 +153,33 @@ def _compared(
     discordant: int | None,
     span: float,
 ) -> Comparison:
-    """The one look at all of a table, by Student's t."""
+    """The one look at all of a table; without any spread, by what is known of the scores."""
     a, b = pair
-    last = table.prefix_length - 1
-    n = int(found.rounds[last]) if last >= 0 else 0
-    se = known(float(found.se[last])) if n else None
-    mean = float(found.mean[last]) if n else None
-    interval = p = None
-    if mean is not None and se:
-        df = float(found.df[last])
-        half = t_quantile(1.0 - level / 2, df) * se
-        interval = Interval(mean - half, mean + half, 1.0 - level)
-        p = t_two_sided_p(mean / se, df)
-    elif mean and discordant:
-        worth = failures.per_effective
-        interval, p = paired_rates(table, pair, level, worth)
-    if interval is None and mean and se == 0.0 and span < inf:
-        half = float(alike_half_width(mean, n, span, level))
+    mean, interval, p = found.mean, found.interval, found.p
+    if interval is None and mean and discordant:
+        interval, p = paired_rates(table, pair, level, failures.per_effective)
+    if interval is None and mean and found.se == 0.0 and span < inf:
+        half = float(alike_half_width(mean, found.n, span, level))
         interval = Interval(max(mean - half, -span), min(mean + half, span), 1.0 - level)
-        p = exp(float(alike_log_p(mean, n, span)))
+        p = exp(float(alike_log_p(mean, found.n, span)))
     errored, unscored = lost_pairs(table, a, b)
     return Comparison(
         a=a,
         b=b,
-        n=n,
-        pairs=int(found.pairs[last]) if n else 0,
+        n=found.n,
+        pairs=found.pairs,
         errored=errored,
-        unscored=unscored,
+        unscored=unscored if found.sizes is None else _without_score(table, a, b),
         difference=mean,
-        se=se,
+        se=found.se,
         interval=interval,
         p=p,
         level=level,
-        enough=bool(found.enough[last]) if n else False,
-        identical=se == 0.0,
+        enough=found.enough,
+        identical=found.identical,
         discordant=discordant,
         failures=failures,
+        sizes=found.sizes,
     )
 
 
@@ -220,6 +221,11 @@ def lost_pairs(table: RoundTable, a: int, b: int) -> tuple[int, int]:
     if table.never is not None:
         lost &= ~(table.never[:, :, a] & table.never[:, :, b])
     return int(lost.sum()), int((at_risk & ~table.scored(a, b)).sum())
+
+
+def _without_score(table: RoundTable, a: int, b: int) -> int:
+    """Sessions of two samples that did not error and have no score."""
+    return int(table.unscored[[a, b]].sum())
 
 
 def _is_binary(table: RoundTable) -> bool:

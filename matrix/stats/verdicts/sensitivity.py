@@ -10,16 +10,17 @@ at the worst for it that scores can be (Manski 1990, Am Econ Rev 80:319).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from matrix.stats.estimates.student import t_quantile
 from matrix.stats.looks.boundary import Boundary
 from matrix.stats.rounds.differences import differences_of
 from matrix.stats.rounds.round_table import FloatArray, RoundTable
 from matrix.stats.rounds.rules import Rules
 from matrix.stats.verdicts.comparisons import Comparison
+from matrix.stats.verdicts.one_look import difference_once
 from matrix.stats.verdicts.ruling import inside
 
 if TYPE_CHECKING:
@@ -113,8 +114,8 @@ def _of_equivalence(
     either_way = (ends, ends[::-1]) if mine or theirs else ()
     overturned = False
     for own, other in either_way:
-        mean, half = _at_end(pair, filled(table, {pair.b: own, pair.a: other}), rules)
-        overturned |= not abs(mean) + half < (rules.delta or 0.0)
+        low, high = _ends(pair, filled(table, {pair.b: own, pair.a: other}), rules)
+        overturned |= not max(-low, high) < (rules.delta or 0.0)
     return Sensitivity(pair.b, pair.a, mine, theirs, None, overturned=overturned)
 
 
@@ -123,20 +124,25 @@ def _leads(pair: Comparison, rules: Rules) -> bool:
 
 
 def _still_leads(pair: Comparison, table: RoundTable, rules: Rules) -> bool:
-    mean, half = _at_end(pair, table, rules)
-    return (mean if rules.higher_is_better else -mean) > half
+    low, high = _ends(pair, table, rules)
+    return low > 0.0 if rules.higher_is_better else high < 0.0
 
 
-def _at_end(pair: Comparison, table: RoundTable, rules: Rules) -> tuple[float, float]:
-    """Mean difference with scores filled in, and its half-width by the same look."""
-    found = differences_of(table, pair.a, pair.b, rules.unit)
+def _ends(pair: Comparison, table: RoundTable, rules: Rules) -> tuple[float, float]:
+    """Ends of the interval with scores filled in, by the same look."""
     if rules.engine == "fixed":
-        radius = t_quantile(1.0 - pair.level / 2, float(found.df[-1]))
-    else:
-        boundary = Boundary(rules.engine, pair.level, table.n_rounds_planned, rules.first_look)
-        look = boundary.last_look(table.prefix_length) - 1
-        radius = float(boundary.radii(found.info[[look]], found.df[[look]])[0])
-    return float(found.mean[-1]), radius * float(found.se[-1])
+        once = difference_once(table, pair.a, pair.b, pair.level, rules.unit)
+        if once.interval is not None:
+            return once.interval.low, once.interval.high
+        if once.mean is None or once.se is None:
+            return -inf, inf
+        return once.mean, once.mean
+    found = differences_of(table, pair.a, pair.b, rules.unit)
+    boundary = Boundary(rules.engine, pair.level, table.n_rounds_planned, rules.first_look)
+    look = boundary.last_look(table.prefix_length) - 1
+    radius = float(boundary.radii(found.info[[look]], found.df[[look]])[0])
+    mean, half = float(found.mean[-1]), radius * float(found.se[-1])
+    return mean - half, mean + half
 
 
 def filled(table: RoundTable, scores: dict[int, float]) -> RoundTable:

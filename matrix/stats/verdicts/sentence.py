@@ -71,10 +71,12 @@ def _winner(words: Wording) -> str:
 def _only_one_left(words: Wording) -> str:
     others = len(words.names) - 1
     whom = words.worse if others == 1 else f"every other variant, {words.worse} most of all,"
-    rounds = count(words.verdict.rounds_used, f"complete {words.paired_on}")
+    rounds = f" over {count(words.verdict.rounds_used, f'complete {words.paired_on}')}"
+    if words.unpaired:  # whose failures are counted over all their sessions, which are told
+        rounds = ""
     return (
         f"{words.better} is the one to keep: {whom} fails more often by more than "
-        f"{words.failure_margin} ({words.failures}) over {rounds}{words.looked}. Scores do "
+        f"{words.failure_margin} ({words.failures}){rounds}{words.looked}. Scores do "
         "not decide it: none of the others is shown to score better."
     )
 
@@ -181,6 +183,8 @@ def _played(words: Wording, extra: int) -> int:
 
 def _too_few_rounds(words: Wording) -> str:
     verdict = words.verdict
+    if words.unpaired:
+        return _too_few_of_one(words)
     complete = count(verdict.rounds_complete, f"complete {words.paired_on}")
     so_far = f"{complete} so far"
     pair = min(verdict.claims, key=lambda pair: pair.n)
@@ -193,6 +197,15 @@ def _too_few_rounds(words: Wording) -> str:
     if wins is None or extra is None or wins <= extra:
         return least
     return f"{least} for any verdict, {verdict.rounds_complete + wins:,} to name a winner"
+
+
+def _too_few_of_one(words: Wording) -> str:
+    """Of samples that share nothing: the one that has fewest."""
+    pair = min(words.verdict.claims, key=lambda pair: pair.n)
+    of_a, of_b = pair.sizes or (pair.n, pair.n)
+    fewest = words.names[pair.a if of_a <= of_b else pair.b]
+    least = f"and at least {words.verdict.rules.first_look} of each variant are needed"
+    return f"{count(pair.n, words.paired_on)} of {fewest} with a score so far, {least}"
 
 
 def _plan_not_over(words: Wording) -> str:
@@ -212,6 +225,12 @@ def _plan_not_over(words: Wording) -> str:
 
 def _identical(words: Wording) -> str:
     size = words.with_unit(f"{abs(words.pair.difference or 0.0):.4g}")
+    if words.unpaired:
+        return (
+            f"all scores of {words.better} are alike, and so are all of {words.worse} (a "
+            f"difference of {size}{words.on_metric} over {words.rounds}), so chance cannot be "
+            "judged"
+        )
     return (
         f"{words.better} and {words.worse} differ by the same amount ({size}){words.on_metric} in "
         f"each of {words.rounds}, identical so far, so chance cannot be judged"

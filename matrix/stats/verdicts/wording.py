@@ -55,10 +55,22 @@ class Wording:
 
     @property
     def rounds(self) -> str:
-        """How many rounds were compared."""
+        """How many rounds were compared; of samples that share nothing, how many of each."""
         pair = self.verdict.decisive
+        if pair is not None and pair.sizes is not None:
+            return self.sizes(pair, pair.sizes)
         used = self.verdict.rounds_used if pair is None else pair.n
         return count(used, f"complete {self.paired_on}")
+
+    @property
+    def unpaired(self) -> bool:
+        """Whether variants are samples that share nothing."""
+        return self.verdict.rules.unit == "unpaired"
+
+    def sizes(self, pair: Comparison, sizes: tuple[int, int]) -> str:
+        """How many scores there are of the better variant and of the other one."""
+        own, other = self.names[pair.b], self.names[pair.a]
+        return f"{count(sizes[1], self.paired_on)} of {own} and {sizes[0]:,} of {other}"
 
     @property
     def sequential(self) -> bool:
