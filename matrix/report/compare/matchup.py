@@ -276,6 +276,8 @@ class Matchup:
     def round_table(self, metric: str) -> tuple[RoundTable, int]:
         """Complete rounds of a metric, and pairs left out because a session has no value of it.
 
+        Where nothing pairs sessions, these are sessions.
+
         A completed session without a value costs its pair. It should have a *score*; of other
         metrics there may have been nothing to measure, such as how a tangent ended in a session
         without one: those pairs are counted apart.
@@ -290,8 +292,10 @@ class Matchup:
         missing = np.zeros(len(values), dtype=np.bool_)
         if metric != "score":
             missing = np.isnan(values) & np.isin(outcomes, ("completed", "timeout"))
-        places = zip(self.units[missing], self.places[missing], strict=True)
-        return self._laid_out(values, outcomes), len(set(places))
+        table = self._laid_out(values, outcomes)
+        if not self.paired:
+            return table, int(missing.sum())
+        return table, len(set(zip(self.units[missing], self.places[missing], strict=True)))
 
     @property
     def ended_units(self) -> int:
@@ -347,6 +351,18 @@ class Matchup:
         _, lacking = np.unique(self.absent[:, :2], axis=0, return_counts=True)
         never = int((lacking == len(self.variants)).sum())
         return max(1, round(len(self.strata) - never / max(1, self.n_units)))
+
+    def round_usd(self) -> float | None:
+        """What a round costs of results that were made elsewhere, by variant and all together.
+
+        Files have some variants oftener than others, so each has its own mean over its sessions.
+        ``None`` of runs that were played here, whose rounds are whole, and where it is not known.
+        """
+        if self.absent is None or self.unpriced:
+            return None
+        sessions = np.bincount(self.sides, minlength=len(self.variants))
+        spent = np.bincount(self.sides, self.cost_usd, minlength=len(self.variants))
+        return float((spent / sessions).sum()) * self.pairs_per_unit
 
     def _averaged(self, table: RoundTable, places: npt.NDArray[np.int64]) -> RoundTable:
         """The same with repeats and moments that are not there at the mean of others of their unit.

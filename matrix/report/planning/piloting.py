@@ -13,6 +13,7 @@ from matrix.model.metrics import FAILED
 from matrix.report.compare.matchup import Matchup
 from matrix.report.planning.planning import Pilot
 from matrix.report.text import plural
+from matrix.stats.estimates.means import REPRESENTED
 from matrix.stats.rounds.round_table import FloatArray, RoundTable
 from matrix.store.run.run_folder import RunFile
 
@@ -31,7 +32,7 @@ def pilot_of(matchup: Matchup, metric: str, run: RunFile) -> Pilot:
         BadInput: There is no such metric, or no spread in it to plan with.
     """
     table, _ = matchup.round_table(metric)
-    found = _spread(table)
+    found = _spread(table) if matchup.paired else _spread_unpaired(table)
     unit = matchup.unit
     if found.rounds < 2:
         told = (
@@ -52,8 +53,10 @@ def pilot_of(matchup: Matchup, metric: str, run: RunFile) -> Pilot:
         round_nano=_round_nano(matchup, table, run),
         failure_rate=_failure_rate(matchup),
         missing=_missing(table),
+        complete=_complete(table) if matchup.paired else _complete_unpaired(table),
         simulated=matchup.simulated,
-        yes_no=_two_values(table),
+        # of rows that share nothing no pairs differ: a verdict on yes/no ones goes by their counts
+        yes_no=_two_values(table) if matchup.paired else None,
     )
 
 
@@ -82,9 +85,41 @@ def _spread(table: RoundTable) -> _Spread:
     return _Spread(sqrt(sum(map(_variance, enough)) / len(enough)), min(map(len, enough)))
 
 
+def _spread_unpaired(table: RoundTable) -> _Spread:
+    """The same of samples that share nothing, from all their scores.
+
+    The variance of a difference is the sum of the two within scenarios, pooled. What they are known
+    by is told as the rounds that would leave as much doubt, Satterthwaite's degrees of freedom
+    (1946, Biometrics Bull 2:110) and one.
+    """
+    own = [_within(table, variant) for variant in range(table.n_variants)]
+    known = [one for one in own if one.df >= 1]
+    if len(known) < 2:
+        return _Spread(0.0, 1 if any(one.df >= 0 for one in own) else 0)
+    total = sum(one.variance for one in known)
+    spent = sum(one.variance**2 / one.df for one in known)
+    df = total**2 / spent if spent else sum(one.df for one in known)
+    return _Spread(sqrt(2 * total / len(known)), round(df) + 1)
+
+
+class _Within(NamedTuple):
+    variance: float
+    df: int
+
+
+def _within(table: RoundTable, variant: int) -> _Within:
+    """Variance of a variant's scores within scenarios, and its degrees of freedom."""
+    scores = table.scores[:, :, variant]
+    there = np.isfinite(scores).any(axis=0)
+    known = [column[np.isfinite(column)] for column in scores.T[there]]
+    df = sum(column.size - 1 for column in known)
+    squares = sum(float(((column - column.mean()) ** 2).sum()) for column in known)
+    return _Within(squares / max(df, 1), df if known else -1)
+
+
 def _variance(sides: FloatArray) -> float:
     variance = float((sides[:, 1] - sides[:, 0]).var(ddof=1))
-    return 0.0 if sqrt(variance) <= 1e-12 * float(np.abs(sides).max()) else variance
+    return 0.0 if sqrt(variance) <= REPRESENTED * float(np.abs(sides).max()) else variance
 
 
 def _missing(table: RoundTable) -> float:
@@ -93,6 +128,28 @@ def _missing(table: RoundTable) -> float:
     if table.never is not None:
         there = there & ~table.never
     return float(np.isnan(table.scores)[there].mean())
+
+
+def _complete(table: RoundTable) -> float:
+    """Share of pairs that have both scores, of the two variants that have fewest.
+
+    Where a variant lacks more than another, or both lack the same ones, it is not what follows
+    from the share of all sessions.
+    """
+    shares = []
+    for a, b in combinations(range(table.n_variants), 2):
+        places = np.broadcast_to(table.both_live(a, b)[:, None], table.scores.shape[:2])
+        if table.never is not None:
+            places = places & ~(table.never[:, :, a] & table.never[:, :, b])
+        if places.any():
+            shares.append(float(table.scored(a, b)[places].mean()))
+    return min(shares, default=1.0)
+
+
+def _complete_unpaired(table: RoundTable) -> float:
+    """Share of the rows that have a score, of the variant that has the fewest such."""
+    unscored, sessions = table.unscored, table.sessions
+    return float(1.0 - (unscored / np.maximum(sessions, 1)).max())
 
 
 def _failure_rate(matchup: Matchup) -> float:
@@ -106,6 +163,8 @@ def _round_nano(matchup: Matchup, table: RoundTable, run: RunFile) -> int:
     whole = int(table.live.all(axis=1).sum())
     if not whole or matchup.unpriced:
         return 0
+    if (imported := matchup.round_usd()) is not None:
+        return round(imported * 1e9)
     inside = float(matchup.cost_usd[matchup.units < whole].sum())
     return round(inside / whole * _shared(matchup, run) * 1e9)
 

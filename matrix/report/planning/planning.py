@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import ceil, inf
+from math import ceil, inf, sqrt
 
 from matrix.model.lines import in_line
 from matrix.model.money import NanoUSD
@@ -56,6 +56,8 @@ class Pilot:
         missing: Share of sessions that have no score.
         simulated: What to say of simulated models in it; empty if there are none.
         yes_no: The two values of its scores, the lower first; ``None`` if there are others.
+        complete: Share of pairs of sessions that have both scores; ``None``: as many as follows
+            from ``missing``, if that is alike for all variants.
     """
 
     run_id: str
@@ -66,6 +68,7 @@ class Pilot:
     missing: float
     simulated: str
     yes_no: tuple[float, float] | None = None
+    complete: float | None = None
 
     @property
     def sd_range(self) -> tuple[float, float]:
@@ -126,6 +129,13 @@ class PowerQuestion:
     def missing(self) -> float:
         """Share of sessions that are expected to have no score: as in the pilot, else none."""
         return 0.0 if self.pilot is None else self.pilot.missing
+
+    @property
+    def lacking(self) -> float:
+        """Share of sessions without a score, alike for all, that leaves as many complete pairs."""
+        if self.pilot is None or self.pilot.complete is None:
+            return self.missing
+        return 1.0 - sqrt(self.pilot.complete)
 
     def asked_of_scores(self, gate_chance: float) -> float | None:
         """Chance to ask of the scores, as the gate has to be passed, too; ``None`` if too high."""
@@ -304,9 +314,9 @@ def _smallest_effect(question: PowerQuestion, rounds: int, goal: PowerGoal) -> f
 
 def _scores(question: PowerQuestion) -> ScoredRounds:
     if question.apart is None:
-        return PairedRounds(question.pairs, question.missing)
+        return PairedRounds(question.pairs, question.lacking)
     opens = ceil(gate_pairs(question) / question.pairs)
-    return YesNoScores(question.apart, question.pairs, question.missing, opens)
+    return YesNoScores(question.apart, question.pairs, question.lacking, opens)
 
 
 def _looks(goal: PowerGoal) -> bool:
@@ -330,7 +340,7 @@ def _rounds(question: PowerQuestion, effect: float | None, sd: float | None = No
         question.sd if sd is None else sd,
         icc=question.failure_icc,
         rate=question.failure_rate,
-        missing=question.missing,
+        missing=question.lacking,
         yes_no=question.apart,
     )
 

@@ -24,6 +24,13 @@ Means and differences of float64 values err by a few times 2e-16 of the values' 
 a constant difference of 0.1 would come out as a t of 1e16.
 """
 
+REPRESENTED = 16 * float(np.finfo(np.float64).eps)
+"""Spread of differences below this share of the scores is what float64 cannot hold, and no data.
+
+A score is rounded to half a unit in its last place, 1.1e-16 of it, and so are means over scenarios
+and a difference. More would take the noise of scores around 1e12 for nothing.
+"""
+
 
 ALIKE_SHARE = 0.1
 """Share of a level that claims about differences which are all alike may add to it."""
@@ -75,8 +82,8 @@ def summarize(
     Args:
         values: Sample, shape [n], finite.
         alpha: Two-sided error rate of the interval.
-        scale: Size of the numbers the values were computed from, if larger than the values
-            themselves: it sets what counts as rounding (see `ROUNDING`).
+        scale: Size of the numbers the values are differences of: spread that these cannot hold
+            is rounding (see `REPRESENTED`), as is spread below `ROUNDING` of the values themselves.
 
     Raises:
         ValueError: If a value is not finite, or ``values`` is not one-dimensional.
@@ -90,7 +97,7 @@ def summarize(
     if sample.size == 1:
         check_alpha(alpha)
         return MeanSummary(1, mean, None, None, None, identical=False)
-    size = max(float(np.abs(sample).max()), scale or 0.0)
+    size = max(float(np.abs(sample).max()), (scale or 0.0) * REPRESENTED / ROUNDING)
     return summary_from_moments(sample.size, mean, float(sample.std(ddof=1)), size, alpha)
 
 
