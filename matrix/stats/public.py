@@ -33,6 +33,7 @@ from matrix.stats.gates.money import (
     RatioMethod,
     cost_ratio,
     cost_ratio_jackknife,
+    cost_ratio_unpaired,
     dominates,
 )
 from matrix.stats.gates.threshold import (
@@ -132,6 +133,7 @@ __all__ = [
     "complete_rounds",
     "cost_ratio",
     "cost_ratio_jackknife",
+    "cost_ratio_unpaired",
     "discordant_needed",
     "dominates",
     "e_benjamini_hochberg",

@@ -71,6 +71,20 @@ def paired_costs(judged: MatchupVerdict, a: int, b: int) -> Floats:
     return found[~np.isnan(found).any(axis=1)]
 
 
+def costs_alone(judged: MatchupVerdict, variant: int) -> Floats:
+    """Costs of all sessions of a variant that nothing pairs, but those lost to infrastructure.
+
+    Scenarios weigh the same: each cost is multiplied by how many there would be in its scenario if
+    all had as many, over how many there are.
+    """
+    table = judged.table
+    cost = cube_of(judged, judged.matchup.cost_usd)[:, :, variant]
+    kept = ~table.errored[:, :, variant] & ~np.isnan(cost)
+    counts = kept.sum(axis=0)
+    even = counts.sum() / (np.count_nonzero(counts) * np.maximum(counts, 1))
+    return np.asarray((cost * even)[kept])
+
+
 def _mean_cost(cost: Floats, kept: npt.NDArray[np.bool_]) -> Floats:
     sessions = kept.sum(axis=1)
     total = np.where(kept, cost, 0.0).sum(axis=1)

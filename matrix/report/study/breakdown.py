@@ -102,18 +102,23 @@ def breakdown_of(judged: MatchupVerdict, lead: Lead, by: str) -> Breakdown:
     labels = np.array(judged.matchup.within[by], dtype=object)
     names = judged.matchup.variants
     rows = tuple(
-        _row(str(level), scores[:, labels == level], lead) for level in dict.fromkeys(labels)
+        _row(str(level), scores[:, labels == level], lead, paired=judged.matchup.paired)
+        for level in dict.fromkeys(labels)
     )
     return Breakdown(by, names[lead.first], names[lead.second], rows)
 
 
-def _row(level: str, scores: Floats, lead: Lead) -> BreakdownRow:
+def _row(level: str, scores: Floats, lead: Lead, *, paired: bool) -> BreakdownRow:
+    """Over pairs or, where there are none, over all that each has; then the fewer are told."""
     first, second = scores[:, :, lead.first], scores[:, :, lead.second]
-    known = ~np.isnan(first) & ~np.isnan(second)
-    if not known.any():
+    known = [~np.isnan(first), ~np.isnan(second)]
+    if paired:
+        known = [known[0] & known[1]] * 2
+    count = min(int(one.sum()) for one in known)
+    if not count:
         return BreakdownRow(level, 0, None, None, None)
-    one, two = float(first[known].mean()), float(second[known].mean())
-    return BreakdownRow(level, int(known.sum()), one, two, one - two)
+    one, two = float(first[known[0]].mean()), float(second[known[1]].mean())
+    return BreakdownRow(level, count, one, two, one - two)
 
 
 def elsewhere_of(judged: MatchupVerdict, lead: Lead | None) -> Elsewhere:
@@ -135,6 +140,8 @@ def elsewhere_of(judged: MatchupVerdict, lead: Lead | None) -> Elsewhere:
         told += f"{plural(MIN_ROUNDS, 'round')}."
         return Elsewhere(count, None, None, None, level, None, told)
     by_scenario = _by_scenario(judged.table.scores, matchup.within[SCENARIO])
+    if not matchup.paired:  # no row belongs with another: one mean of each scenario
+        by_scenario = _means(by_scenario, axis=0)[None]
     found = new_scenarios(by_scenario[:, :, lead.second], by_scenario[:, :, lead.first], level)
     if found.interval is None or found.difference is None:
         why = (
@@ -179,8 +186,13 @@ def _by_scenario(scores: Floats, scenarios: tuple[str, ...]) -> Floats:
     parts = []
     for name in dict.fromkeys(scenarios):
         mine = scores[:, labels == name]
-        known = ~np.isnan(mine)
-        total = np.where(known, mine, 0.0).sum(axis=1)
-        count = known.sum(axis=1)
-        parts.append(np.where(count > 0, total / np.maximum(count, 1), np.nan))
+        parts.append(_means(mine, axis=1))
     return np.stack(parts, axis=1)
+
+
+def _means(values: Floats, axis: int) -> Floats:
+    """Means of what is known; NaN where nothing is."""
+    known = ~np.isnan(values)
+    count = known.sum(axis=axis)
+    total = np.where(known, values, 0.0).sum(axis=axis)
+    return np.asarray(np.where(count > 0, total / np.maximum(count, 1), np.nan))

@@ -133,10 +133,11 @@ def _values(judged: MatchupVerdict) -> Iterator[str]:
         yield f"None of the {int(ended.sum()):,} sessions that ended has a {judged.metric}."
     elif known.size > 1 and np.ptp(known) == 0:
         yield f"Every session has the same {judged.metric}, {known[0]:g}: it tells nobody apart."
-    pairs = table.prefix_length * table.n_scenarios
+    pairs = table.prefix_length * table.n_scenarios if matchup.paired else len(matchup.ids)
+    noun = "pair" if matchup.paired else matchup.unit
     if pairs and known.size and judged.left_out > ENOUGH_LEFT * pairs:
         yield (
-            f"{judged.left_out:,} of {plural(pairs, 'pair')} have no {judged.metric} and are left "
+            f"{judged.left_out:,} of {plural(pairs, noun)} have no {judged.metric} and are left "
             "out: this is about the sessions that have one, which may not be alike."
         )
     if matchup.factor == "run" and table.prefix_length == 0:

@@ -52,7 +52,8 @@ class Risk:
 def risk_of(judged: MatchupVerdict, costs: tuple[float | None, ...]) -> Risk | None:
     """The risk of each variant; ``None`` where something is shown, or nothing can be said.
 
-    Nothing is said where many scores of those that can still win are missing; one that is out has
+    Nothing is said of samples that nothing pairs, which have no rounds to draw from, nor where many
+    scores of those that can still win are missing; one that is out has
     no figures.
 
     Args:
@@ -61,7 +62,7 @@ def risk_of(judged: MatchupVerdict, costs: tuple[float | None, ...]) -> Risk | N
     """
     verdict, table = judged.verdict, judged.table
     early = table.prefix_length < verdict.rules.first_look
-    if verdict.kind in ("winner", "equivalent") or early:
+    if verdict.kind in ("winner", "equivalent") or early or not judged.matchup.paired:
         return None
     rng = np.random.default_rng(derive_seed("compare", "decision aid"))
     higher = verdict.rules.higher_is_better

@@ -13,12 +13,13 @@ from matrix.report.compare.labelled import by_people, labels_beside
 from matrix.report.compare.leading import Lead
 from matrix.stats import (
     MIN_ROUNDS,
-    PairedT,
     benjamini_hochberg,
     e_benjamini_hochberg,
-    paired_t,
+    own_mean,
     t_mixture_log_e,
 )
+from matrix.stats.rounds.round_table import RoundTable
+from matrix.stats.verdicts.one_look import MeanDifference, difference_once
 
 LARGEST_LOG_E = 700.0
 """Beyond it an e-value does not fit a float; it is shown as this one."""
@@ -30,7 +31,8 @@ class SecondaryRow:
 
     Attributes:
         metric: Its name.
-        rounds: Rounds with a value of both.
+        rounds: Rounds with a value of both; where nothing pairs them, those of the variant that
+            has fewer.
         left_out: Pairs left out because a session has no value.
         first: Mean of the first variant over these rounds.
         second: Mean of the second.
@@ -89,7 +91,7 @@ class _Test:
     left_out: int
     first: float | None
     second: float | None
-    result: PairedT
+    result: MeanDifference
     untested: str
 
 
@@ -133,9 +135,15 @@ def secondary_of(judged: MatchupVerdict, lead: Lead) -> Secondary:
 
 def _test(judged: MatchupVerdict, lead: Lead, metric: str) -> _Test:
     table, left_out = judged.matchup.round_table(metric)
-    first, second = table.paired(lead.first, lead.second).T
-    result = paired_t(second, first, judged.verdict.rules.alpha)
-    n = result.difference.n
+    paired = judged.matchup.paired
+    result = difference_once(
+        table,
+        lead.second,
+        lead.first,
+        judged.verdict.rules.alpha,
+        "round" if paired else "unpaired",
+    )
+    n = result.n
     if not n:
         why = "no values"
     elif n < MIN_ROUNDS:
@@ -144,13 +152,24 @@ def _test(judged: MatchupVerdict, lead: Lead, metric: str) -> _Test:
         why = "the run goes on"
     else:
         why = "" if result.p is not None else f"the same difference in every {judged.matchup.unit}"
-    one, two = (float(np.mean(side)) if n else None for side in (first, second))
+    one, two = _means(table, lead, paired=paired) if n else (None, None)
     return _Test(metric, left_out, one, two, result, why)
+
+
+def _means(table: RoundTable, lead: Lead, *, paired: bool) -> tuple[float | None, float | None]:
+    """Means of the two: over their pairs or, where there are none, over all that each has."""
+    if not paired:
+        first, second = (
+            own_mean(table.scores[:, :, one]).mean for one in (lead.first, lead.second)
+        )
+        return first, second
+    one, two = table.paired(lead.first, lead.second).mean(axis=0)
+    return float(one), float(two)
 
 
 def _undone(judged: MatchupVerdict, lead: Lead, test: _Test) -> bool:
     """Whether labels show a judge to err by enough to make the difference that was found."""
-    names, found = judged.matchup.variants, test.result.difference
+    names, found = judged.matchup.variants, test.result
     people = by_people(judged.matchup, test.metric)
     if people is None or found.interval is None or found.mean is None:
         return False
@@ -160,14 +179,15 @@ def _undone(judged: MatchupVerdict, lead: Lead, test: _Test) -> bool:
     return lead_falls(found.mean, found.interval, error)
 
 
-def _e_value(result: PairedT) -> float:
-    n = np.array([result.difference.n])
-    log_e = float(t_mixture_log_e(np.array([result.t or 0.0]), n)[0])
+def _e_value(result: MeanDifference) -> float:
+    n = np.array([result.n])
+    t = (result.mean or 0.0) / result.se if result.se else 0.0
+    log_e = float(t_mixture_log_e(np.array([t]), n)[0])
     return exp(min(log_e, LARGEST_LOG_E))
 
 
 def _row(test: _Test, adjusted: float | None, sequential: bool, alpha: float) -> SecondaryRow:
-    difference, tested = test.result.difference, adjusted is not None
+    difference, tested = test.result, adjusted is not None
     return SecondaryRow(
         metric=test.metric,
         rounds=difference.n,

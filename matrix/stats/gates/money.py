@@ -76,6 +76,48 @@ def cost_ratio_jackknife(
     return CostRatio(n, exp(centre), interval, "jackknife")
 
 
+def cost_ratio_unpaired(
+    first: npt.ArrayLike, second: npt.ArrayLike, alpha: float = 0.05
+) -> CostRatio:
+    """Ratio of mean costs of two samples that share nothing, by the jackknife on its logarithm.
+
+    Each value is left out of its own sample once (Tukey 1958, Ann Math Stat 29:614), and the errors
+    of the two are joined as Welch (1947), Biometrika 34:28, does.
+
+    Args:
+        first: Cost of each session, shape [n], not negative, failed sessions included.
+        second: The same for the other variant, shape [m].
+        alpha: Two-sided error rate.
+
+    Returns:
+        The ratio; its ``n`` is the size of the smaller sample.
+    """
+    check_alpha(alpha)
+    samples = [_not_negative(one) for one in (first, second)]
+    n = min(one.size for one in samples)
+    if not n or min(float(one.sum()) for one in samples) <= 0.0:
+        return CostRatio(n, None, None, "jackknife")
+    centre = log(float(samples[1].mean())) - log(float(samples[0].mean()))
+    errors = [_jackknifed(one) for one in samples]
+    if None in errors or (total := sum(one or 0.0 for one in errors)) <= ROUNDING**2:
+        return CostRatio(n, exp(centre), None, "jackknife")
+    spent = sum(
+        (own or 0.0) ** 2 / (one.size - 1) for own, one in zip(errors, samples, strict=True)
+    )
+    half = t_quantile(1 - alpha / 2, total**2 / spent) * sqrt(total)
+    interval = _as_ratio(Interval(centre - half, centre + half, 1.0 - alpha))
+    return CostRatio(n, exp(centre), interval, "jackknife")
+
+
+def _jackknifed(costs: npt.NDArray[np.float64]) -> float | None:
+    """Squared standard error of the logarithm of a mean; ``None`` where it is not known."""
+    n, left = costs.size, costs.sum() - costs
+    if n < 2 or left.min() <= 0.0:
+        return None
+    logs = np.log(left)
+    return (n - 1) / n * float(((logs - logs.mean()) ** 2).sum())
+
+
 def cost_ratio(
     first: npt.ArrayLike,
     second: npt.ArrayLike,
@@ -138,6 +180,12 @@ def _costs(
         problems.append("a cost cannot be negative")
     refuse(problems)
     return a, b
+
+
+def _not_negative(costs: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    sample = finite_sample(costs)
+    refuse(["a cost cannot be negative"] if sample.min(initial=0.0) < 0 else [])
+    return sample
 
 
 def _log_ratio(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]) -> float | None:

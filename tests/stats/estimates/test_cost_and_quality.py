@@ -17,6 +17,7 @@ from matrix.stats import (
     Interval,
     cost_ratio,
     cost_ratio_jackknife,
+    cost_ratio_unpaired,
     dominates,
     frontier,
     frontier_membership,
@@ -265,3 +266,27 @@ def test_no_rounds_say_nothing_and_shapes_must_fit() -> None:
         frontier_membership([[float("nan")]], [[1.0]], seeded())
     with pytest.raises(ValueError, match="at least 1 draw"):
         frontier_membership([[1.0]], [[1.0]], seeded(), draws=0)
+
+
+def test_a_ratio_of_samples_that_share_nothing_holds_the_truth_as_often_as_it_says() -> None:
+    """Gamma costs, 15 sessions against 150: within 3 points of 95 %, and turned round, inverted."""
+    rng, files, held = np.random.default_rng(11), 1500, 0
+    for _ in range(files):
+        first, second = rng.gamma(4.0, 1.0, 15), rng.gamma(4.0, 2.0, 150)
+        found = cost_ratio_unpaired(first, second)
+        assert found.interval is not None
+        held += found.interval.contains(2.0)
+    assert held / files == pytest.approx(0.95, abs=0.03)
+    back = cost_ratio_unpaired(second, first)
+    assert back.interval is not None
+    assert found.interval is not None
+    assert (back.ratio, back.interval.low) == pytest.approx(
+        (1 / (found.ratio or 0.0), 1 / found.interval.high)
+    )
+    assert found.n == 15
+    assert found.ratio == pytest.approx(second.mean() / first.mean())
+    assert cost_ratio_unpaired([0.0, 3.0], [1.0, 1.0]).interval is None
+    assert cost_ratio_unpaired([1.0, 1.0], [2.0, 2.0]).interval is None
+    assert cost_ratio_unpaired([], [1.0]).ratio is None
+    with pytest.raises(ValueError, match="negative"):
+        cost_ratio_unpaired([-1.0], [1.0])
