@@ -12,8 +12,13 @@ import pytest
 from matrix.api.gating import check_gates
 from matrix.api.opened import Run
 from matrix.model.errors import BadInput
+from matrix.report.compare.matching import runs_matchup
 from matrix.report.gates.gate_wish import read_wish
 from matrix.report.gates.gating import GateReport, gate_as_data
+from matrix.stats import gate_paired
+from matrix.stats.verdicts.one_look import difference_once
+from matrix.store.reading.reader import RunTables
+from matrix.store.run.run_folder import read_run
 from tests.report.synthetic import MadeUp, Row, make_run
 
 ONE = {"prompt": ("warm",)}
@@ -117,6 +122,37 @@ def test_the_very_same_scores_are_no_regression(tmp_path: Path) -> None:
     assert report.against.scores is not None
     assert report.against.scores.kind == "pass"
     assert "score +0.0 in every round, margin" in report.lines[0]
+
+
+def test_the_interval_of_a_gate_is_that_of_a_verdict_where_scenarios_have_unlike_many(
+    tmp_path: Path,
+) -> None:
+    """Topics of 4, 4 and 60 units: 6.4 degrees of freedom by Bell and McCaffrey, not 67."""
+    draws, own = random.Random(3), {"a": range(4), "b": range(4, 8), "c": range(8, 68)}
+    sides: list[list[Row]] = [[], []]
+    for topic, there in own.items():
+        for number in range(68):
+            for rows_of in sides:
+                score = draws.gauss(60, 3) if number in there else None
+                rows_of.append(Row({"prompt": "warm"}, number, topic, score=score))
+    runs = [
+        made(tmp_path / name, of, scenarios=tuple(own))
+        for name, of in zip(("before", "after"), sides, strict=True)
+    ]
+    report = Run(runs[1].path).gate("before", margin=9.0)
+    assert report.against is not None
+    assert report.against.scores is not None
+    tables, file = RunTables(runs[0].path), read_run(runs[0].path)
+    other = (RunTables(runs[1].path), read_run(runs[1].path))
+    table, _ = runs_matchup((tables, file), other).round_table("score")
+    expected = difference_once(table, 0, 1, 0.1)
+    assert expected.df == pytest.approx(6.4, abs=0.1)
+    assert report.against.scores.interval == expected.interval
+    assert expected.interval is not None
+    before, after = table.paired(0, 1).T
+    narrow = gate_paired(before, after, 9.0).interval
+    assert narrow is not None
+    assert narrow.half_width < 0.9 * expected.interval.half_width
 
 
 def yes_or_no(passing: float, rounds: int = 40, seed: int = 1) -> list[Row]:

@@ -32,14 +32,14 @@ from matrix.stats import (
     GateKind,
     Interval,
     failure_contrast,
-    gate_paired,
 )
 from matrix.stats.estimates.figures import percent
-from matrix.stats.gates.gate import gate_of_interval
+from matrix.stats.gates.gate import all_alike, check_gate, gate_of_interval
 from matrix.stats.looks.failures import bounded_by
 from matrix.stats.rounds.round_table import RoundTable
 from matrix.stats.rounds.rules import MIN_ROUNDS, Rules
 from matrix.stats.verdicts.comparisons import paired_rates
+from matrix.stats.verdicts.one_look import difference_once
 from matrix.stats.verdicts.sensitivity import filled, worst_and_best
 from matrix.store.run.made_here import NOT_MADE_HERE, is_made_here
 
@@ -149,9 +149,12 @@ def regression(matchup: Matchup, metric: str | None = None, margin: float = 0.0)
 
 
 def _on_scores(table: RoundTable, margin: float, rules: Rules) -> GateDecision:
-    sides = table.paired(BASELINE, CANDIDATE).T
     better = rules.higher_is_better
-    scores = gate_paired(sides[0], sides[1], margin, rules.alpha, higher_is_better=better)
+    check_gate(margin, rules.alpha)
+    # as a verdict has it: where pairs are missing, with fewer degrees of freedom than n - 1
+    seen = difference_once(table, BASELINE, CANDIDATE, 2 * rules.alpha)
+    interval = seen.interval or all_alike(seen.mean, seen.n, rules.alpha) if seen.n > 1 else None
+    scores = gate_of_interval(seen.mean, interval, margin, seen.n, higher_is_better=better)
     return _with_rates(scores, table, rules, better=better)
 
 

@@ -78,7 +78,7 @@ def gate_paired(
         alpha: One-sided error rate of each bound, below 0.5.
         higher_is_better: Direction of the score.
     """
-    _check(margin, alpha)
+    check_gate(margin, alpha)
     known = paired_t(baseline, candidate, 2 * alpha).difference
     interval = known.interval or all_alike(known.mean, known.n, alpha)
     return _gate(known.mean, interval, margin, known.n, higher_is_better)
@@ -147,7 +147,8 @@ def _extra(lead: float, gain: Interval, margin: float, n: int) -> int:
     return max(1, ceil(n * (min(to_pass, to_fail) ** 2 - 1)))
 
 
-def _check(margin: float, alpha: float) -> None:
+def check_gate(margin: float, alpha: float) -> None:
+    """Raise ``ValueError`` that names every mistake in a margin and an error rate."""
     problems = []
     if not (margin > 0.0 and np.isfinite(margin)):
         problems.append(f"a margin is above 0, in units of the score; got {margin}")
