@@ -50,6 +50,7 @@ def cautions_of(judged: MatchupVerdict) -> tuple[str, ...]:
         *_errored(judged),
         *_overstated(judged),
         *(() if fragile else unscored),
+        *_other_units(judged),
         *_two_widths(judged),
     )
 
@@ -346,6 +347,23 @@ def _overstated(judged: MatchupVerdict) -> Iterator[str]:
         f"allowing for that, its size is about {size} ({percent(interval)} interval {low} to "
         f"{high} for the size at this stop; median-unbiased, by stage-wise ordering)."
     )
+
+
+def _other_units(judged: MatchupVerdict) -> Iterator[str]:
+    """Why the means of two variants say the one is better, and their difference the other."""
+    verdict, matchup = judged.verdict, judged.matchup
+    means = [one.mean for one in verdict.variants]
+    for pair in verdict.comparisons:
+        of_a, of_b = means[pair.a], means[pair.b]
+        if not matchup.paired or of_a is None or of_b is None:
+            continue
+        if (of_b - of_a) * (pair.difference or 0.0) < 0.0:
+            first, second = matchup.variants[pair.a], matchup.variants[pair.b]
+            yield (
+                f"The means of {first} and {second} are each over all {matchup.unit}s that it has "
+                "a score of, and these are not the same ones: their difference is over the "
+                f"{pair.n:,} that both have, and points the other way."
+            )
 
 
 def _two_widths(judged: MatchupVerdict) -> Iterator[str]:

@@ -52,7 +52,13 @@ def settling_of(judged: MatchupVerdict) -> Settling:
         out = uncounted_places(judged.matchup, judged.table)
         left_out = names_listed([one.told for one in out])
         where = f"the scenarios that it counts (not {left_out})" if out else ""
-        told = f"Settled for {where or 'these scenarios'}: it needs no more {unit}s."
+        about = where or "these scenarios"
+        told = f"Settled for {about}: it needs no more {unit}s."
+        if "fragile" in verdict.flags:
+            told = (
+                f"Settled for {about} by the scores that there are, not against those that are "
+                f"missing, which could overturn it: more {unit}s would not tell what they are."
+            )
         return Settling(0, 0, 0, each, told)
     if judged.matchup.looked_at_cap is not None:
         told = "The one look that was declared is made: to know more takes a new run."
@@ -218,6 +224,8 @@ def _round_nano(judged: MatchupVerdict, *, of_all: bool = False) -> NanoUSD | No
     table = judged.table
     if not table.prefix_length or judged.matchup.unpriced:
         return None
+    if (imported := judged.matchup.round_usd()) is not None:
+        return round(imported * NANO_PER_USD)
     cost = np.nansum(cube_of(judged, judged.matchup.cost_usd), axis=1)
     rounds = np.maximum(table.live.sum(axis=0), 1)
     each = np.where(table.live, cost, 0.0).sum(axis=0) / rounds

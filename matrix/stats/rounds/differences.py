@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from matrix.stats.estimates.means import ROUNDING
+from matrix.stats.estimates.means import REPRESENTED, ROUNDING
 from matrix.stats.rounds.balancing import balance
 from matrix.stats.rounds.round_table import BoolArray, FloatArray, RoundTable
 from matrix.stats.rounds.rules import MIN_ROUNDS, MIN_ROUNDS_OF_SESSIONS, MIN_SESSIONS, Unit
@@ -130,7 +130,8 @@ def _means(columns: FloatArray) -> FloatArray:
 def _balanced(columns: FloatArray, sizes: FloatArray, info: IntArray) -> Differences:
     """By rounds, where pairs are missing: the mean of the scenarios' means."""
     found = balance(columns)
-    flat = found.se * np.sqrt(np.maximum(found.rounds, 1)) <= ROUNDING * sizes
+    least = _least(found.mean, sizes)
+    flat = found.se * np.sqrt(np.maximum(found.rounds, 1)) <= least
     se = np.where(flat, 0.0, found.se)
     return Differences("round", found.rounds, found.pairs, found.mean, se, found.df, info)
 
@@ -156,7 +157,7 @@ def _pooled(values: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArr
     offset = np.cumsum(shifted, axis=0) / least
     squares = np.maximum(np.cumsum(shifted * shifted, axis=0) - n * offset * offset, 0.0)
     sd = np.sqrt(squares / np.maximum(n - 1, 1))
-    sd = np.where(sd <= ROUNDING * sizes[:, None], 0.0, sd)
+    sd = np.where(sd <= _least(first + offset, sizes[:, None]), 0.0, sd)
     there = n > 0
     columns = np.maximum(there.sum(axis=1), 1)
     mean = np.where(there, first + offset, 0.0).sum(axis=1) / columns
@@ -170,6 +171,11 @@ def _pooled(values: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArr
     several = (spent > 0.0) & (columns > 1)
     df = np.where(several, total * total / np.where(several, spent, 1.0), freedom)
     return mean, se, np.where(usable, df, 0.0)
+
+
+def _least(means: FloatArray, sizes: FloatArray) -> FloatArray:
+    """Spread that is rounding: next to the values' own mean, or what the scores cannot hold."""
+    return np.asarray(np.maximum(ROUNDING * np.abs(means), REPRESENTED * sizes))
 
 
 def _sizes(table: RoundTable, a: int, b: int) -> FloatArray:

@@ -14,6 +14,7 @@ from matrix.stats import Rules, fixed_n_verdict, paired_t, welch
 from matrix.stats.rounds.balancing import balance
 from matrix.stats.rounds.differences import differences_of
 from matrix.stats.rounds.own_mean import own_mean
+from matrix.stats.rounds.rules import Unit
 from tests.sampling import examples
 
 
@@ -135,3 +136,15 @@ def test_what_was_never_meant_to_be_there_makes_no_claim_fragile(table_of: Any) 
 def test_samples_that_are_not_paired_are_looked_at_once() -> None:
     with pytest.raises(ValueError, match="looked at once"):
         Rules(unit="unpaired", engine="planned")
+
+
+def test_noise_that_float64_holds_is_no_rounding_whatever_the_scores(table_of: Any) -> None:
+    rng = np.random.default_rng(2)
+    noisy = 1e12 + rng.normal(0.0, 0.5, (40, 1, 2))
+    assert differences_of(table_of(noisy), 0, 1).se[-1] > 0.0
+    alike = rng.integers(0, 10_000, (40, 3, 1)) / 10.0 + np.array([0.1, 0.4])
+    units: tuple[Unit, ...] = ("round", "session")
+    for unit in units:
+        assert differences_of(table_of(alike), 0, 1, unit).se[-1] == 0.0
+    alike[3, 1] = np.nan
+    assert differences_of(table_of(alike), 0, 1).se[-1] == 0.0
