@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import matrix as python_api
+from matrix.report.study.study_text import study_as_text
 from matrix.stats import Rules, complete_rounds, fixed_n_verdict, welch
 from matrix.stats.estimates.unpaired_rates import Count, unpaired_rates
 from tests.cli.test_import import write_csv
@@ -36,6 +37,7 @@ def test_the_names_of_variants_have_no_part_in_a_verdict_on_yes_no_rows(here: Pa
         assert "complete row" not in study.sentence
         assert f"20 rows of {one}, 60 rows of {two}" in study.rests_on
         assert study.verdict.comparisons[0].interval == expected.interval
+        assert f"20 rows of {one}, 60 rows of {two}\n" in study_as_text(study)
     told = [
         study.sentence.replace(one, "A").replace(two, "B")
         for study, (one, two) in zip(studies, NAMES, strict=True)

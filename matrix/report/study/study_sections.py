@@ -167,6 +167,8 @@ def secondary_section(study: Study, *, all_metrics: bool) -> Section | None:
         counted = "none could be tested"
     title = f"Other metrics, {found.first} minus {found.second}: {counted}"
     headers, rows = _secondary_table(found, shown, study.unit, all_metrics=all_metrics)
+    if study.verdict.rules.unit == "unpaired":
+        headers[1] = f"{study.unit}s of fewer"
     notes = []
     if found.tested:
         notes.append(

@@ -63,14 +63,16 @@ def _head(study: Study, width: int) -> str:
     many = study.factor if study.factor.endswith("s") else f"{study.factor}s"
     what = plural(len(study.rows), study.factor, many)
     rounds = plural(verdict.rounds_complete, f"complete {study.unit}")
+    rounds = f"{rounds} of {verdict.rounds_planned:,} planned"
+    if verdict.rules.unit == "unpaired":  # no row of one is a partner of another's
+        rounds = ", ".join(
+            f"{plural(row.sessions, study.unit)} of {row.level}" for row in study.rows
+        )
     better = "more" if verdict.rules.higher_is_better else "less"
     margin = verdict.rules.delta
     within = "no margin declared" if margin is None else f"margin {margin:g}"
     simulated = f"; {models_told(study.simulated)}" if study.simulated else ""
-    line = (
-        f"{what} compared on {study.metric} ({better} is better; {within}): {rounds} of "
-        f"{verdict.rounds_planned:,} planned{simulated}"
-    )
+    line = f"{what} compared on {study.metric} ({better} is better; {within}): {rounds}{simulated}"
     return "\n".join(
         [wrapped(line, width=width)]
         + [wrapped(told, "  caveat: ", width=width) for told in study.caveats]
@@ -199,6 +201,8 @@ def pairs_section(study: Study) -> Section | None:
         "finding",
     ]
     headers[2] = f"{study.unit}s"
+    if rules.unit == "unpaired":
+        headers[2] = f"{study.unit}s of fewer"
     figures = study.figures
     rows = [_pair_cells(row, figures, tests) for row in study.pairs]
     right = (2, 3, *range(5, 5 + len(tests)))
