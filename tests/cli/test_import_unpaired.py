@@ -153,7 +153,7 @@ def test_rows_without_a_score_are_not_what_it_rests_on(here: Path) -> None:
     rows += [["b", draws.gauss(40, 5), ""] for _ in range(50)]
     study = studied(here, "unscored", ("model", "score", "error"), rows)
     assert "40 rows of a with a score (of 60), 50 rows of b" in study.rests_on
-    assert "fragile" not in study.verdict.flags or "Settled" not in study.settling.sentence
+    assert "fragile" not in study.verdict.flags or "needs no more" not in study.settling.sentence
 
 
 def test_means_of_other_units_are_told_to_be_that(here: Path) -> None:
@@ -168,7 +168,7 @@ def test_means_of_other_units_are_told_to_be_that(here: Path) -> None:
     told = " ".join(study.comparison.cautions)
     assert "these are not the same ones: their difference is over the 32 that both have" in told
     if "fragile" in study.verdict.flags:
-        assert "Settled" not in study.settling.sentence
+        assert "needs no more" not in study.settling.sentence
 
 
 def test_noise_of_large_scores_is_noise(here: Path) -> None:
