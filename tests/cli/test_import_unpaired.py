@@ -14,7 +14,7 @@ import matrix as python_api
 from matrix.report.study.study_text import study_as_text
 from matrix.stats import Rules, complete_rounds, fixed_n_verdict, welch
 from matrix.stats.estimates.unpaired_rates import Count, unpaired_rates
-from tests.cli.test_import import write_csv
+from tests.cli.tables import write_csv
 
 NAMES = (("one", "other"), ("xen", "ypsilon"))
 

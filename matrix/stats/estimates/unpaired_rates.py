@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from matrix.stats.estimates.interval import Interval, check_alpha
-from matrix.stats.estimates.proportions import wilson_ends
+from matrix.stats.estimates.interval import Interval
+from matrix.stats.estimates.proportions import normal_z, wilson_ends
 from matrix.stats.estimates.samples import refuse
 
 LARGEST_Z = 37.0
@@ -98,7 +98,7 @@ def newcombe_unpaired(
     Returns:
         The interval; ``None`` if either has no trial.
     """
-    z = _normal_z(alpha)
+    z = normal_z(alpha)
     _check(first, second)
     if not (any(one.trials for one in first) and any(one.trials for one in second)):
         return None
@@ -165,12 +165,6 @@ def _newcombe_p(first: Sequence[Count], second: Sequence[Count], apart: float) -
         excludes = ends[0] > 0.0 or ends[1] < 0.0
         low, high = (middle, high) if excludes else (low, middle)
     return 2.0 * float(ndtr(-high))
-
-
-def _normal_z(alpha: float) -> float:
-    from scipy.special import ndtri
-
-    return -float(ndtri(check_alpha(alpha) / 2))
 
 
 def _check(first: Sequence[Count], second: Sequence[Count]) -> None:
