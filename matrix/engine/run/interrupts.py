@@ -33,7 +33,7 @@ class Insistence:
     def __init__(self, unheard: Callable[[], None], end_now: Callable[[], None]) -> None:
         self._unheard, self._end_now = unheard, end_now
         self._caught: SimpleQueue[bool] = SimpleQueue()  # which may be put into by a signal handler
-        self._heard = threading.Semaphore(0)
+        self._heard, self._over = threading.Semaphore(0), False
         threading.Thread(target=self._watch, name="signals", daemon=True).start()
 
     def caught(self, *_: object) -> None:
@@ -45,12 +45,13 @@ class Insistence:
         self._heard.release()
 
     def close(self) -> None:
-        """Nobody minds any more."""
+        """Nobody minds any more: the run is over, and the loop need not hear of what just came."""
+        self._over = True
         self._caught.put(False)
 
     def _watch(self) -> None:
         asked = missed = 0
-        while self._caught.get():
+        while self._caught.get() and not self._over:
             asked += 1
             if asked > 2:
                 self._end_now()
@@ -58,6 +59,8 @@ class Insistence:
                 missed -= 1  # it was late
             if self._heard.acquire(timeout=UNHEARD_S):
                 continue
+            if self._over:
+                return
             missed += 1
             (self._unheard if asked == 1 else self._end_now)()
 
