@@ -164,7 +164,8 @@ def test_a_session_that_breaks_is_told_with_its_error(tmp_path: Path) -> None:
     assert done.code == 1
     told = message(failed_in(tmp_path), "failure")
     assert "no such shop" in told
-    assert "3 of 3 sessions" in told
+    assert "all 2 sessions of the first 2 rounds ended with the same defect" in told
+    assert "(broken.py:" in told
 
 
 @pytest.mark.slow
