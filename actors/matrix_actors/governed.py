@@ -70,4 +70,5 @@ class Governed:
         while not self._up.is_set():
             self._give_up()
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._up.wait(), PAUSE_S)
+                async with asyncio.timeout(PAUSE_S):
+                    await self._up.wait()

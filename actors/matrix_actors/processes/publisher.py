@@ -46,7 +46,8 @@ class PublisherActor:
             while not self._closing.is_set():
                 pause = publish_pause(time.monotonic() - began)
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._closing.wait(), pause)
+                    async with asyncio.timeout(pause):
+                        await self._closing.wait()
                 publisher = await self._opened()
                 await asyncio.to_thread(publisher.step, flush=True)
         finally:

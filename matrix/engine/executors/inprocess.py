@@ -135,7 +135,8 @@ class InProcessExecutor:
         while not self._closing.is_set():
             pause = publish_pause(time.monotonic() - began)
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._closing.wait(), pause)
+                async with asyncio.timeout(pause):
+                    await self._closing.wait()
             try:
                 await asyncio.to_thread(self._publisher.step, flush=True)
             except Exception as error:

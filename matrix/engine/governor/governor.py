@@ -260,8 +260,10 @@ class Governor:
     async def _wait(self, wake_in: float | None) -> None:
         if not self._wake.is_set():
             self._idle.set()
+        # wait_for would lose a cancellation that comes as the event is set (Python 3.11)
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._wake.wait(), wake_in)
+            async with asyncio.timeout(wake_in):
+                await self._wake.wait()
         self._idle.clear()
         self._wake.clear()
 
