@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import matrix as python_api
-from matrix.store.foreign import names
+from matrix.store.foreign.tabular import names
 from tests.cli.program import CHECKOUT, Matrix
 from tests.cli.tables import HEADERS, paired, write_csv
 

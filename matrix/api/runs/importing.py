@@ -36,7 +36,6 @@ from matrix.store.foreign.arranging import (
     tells_range,
 )
 from matrix.store.foreign.cleaning import Cleaning
-from matrix.store.foreign.names import less_is_better
 from matrix.store.foreign.results import (
     LONGEST_NAME,
     MOST_BYTES,
@@ -45,6 +44,7 @@ from matrix.store.foreign.results import (
     Wishes,
     outcome_of,
 )
+from matrix.store.foreign.tabular.names import less_is_better
 from matrix.store.run.driven import setting_up
 from matrix.store.run.made_here import PLAN_NAME
 from matrix.store.run.run_folder import (

@@ -18,9 +18,6 @@ from matrix.model.exported import MOST_CHANGES, ExportedFacts, unlike
 from matrix.model.lines import formula_again, in_line, no_formula
 from matrix.model.metrics import FAILED
 from matrix.model.records import OUTCOMES, Outcome
-from matrix.store.foreign.columns import ForeignTable
-from matrix.store.foreign.currencies import Cell
-from matrix.store.foreign.numbers import number_of
 from matrix.store.foreign.results import (
     LONGEST_NAME,
     MOST_LEVELS,
@@ -29,6 +26,9 @@ from matrix.store.foreign.results import (
     RowFaults,
     shown,
 )
+from matrix.store.foreign.tabular.currencies import Cell
+from matrix.store.foreign.tabular.numbers import number_of
+from matrix.store.foreign.tabular.table import ForeignTable
 
 FACTS: Final = "matrix"
 VARIANT: Final = "variant."

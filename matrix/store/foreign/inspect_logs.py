@@ -14,9 +14,7 @@ from typing import IO, Any, Final, NamedTuple
 
 from matrix.model.errors import BadInput
 from matrix.model.lines import in_line
-from matrix.store.foreign.columns import ForeignTable
 from matrix.store.foreign.exported import FACTS
-from matrix.store.foreign.numbers import number_of
 from matrix.store.foreign.results import (
     LONGEST_NAME,
     LONGEST_TEXT,
@@ -27,7 +25,9 @@ from matrix.store.foreign.results import (
     RowFaults,
     shown,
 )
-from matrix.store.foreign.tables import mistake_in, parse_json, text_of
+from matrix.store.foreign.tabular.numbers import number_of
+from matrix.store.foreign.tabular.parsing import mistake_in, parse_json, text_of
+from matrix.store.foreign.tabular.table import ForeignTable
 
 _MOST_ENTRIES: Final = 200_000
 _MOST_AMOUNT: Final = 1e9

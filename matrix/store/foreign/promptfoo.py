@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from matrix.model.lines import in_line
-from matrix.store.foreign.numbers import number_of
 from matrix.store.foreign.results import (
     LONGEST_NAME,
     LONGEST_TEXT,
@@ -16,6 +15,7 @@ from matrix.store.foreign.results import (
     ForeignRow,
     RowFaults,
 )
+from matrix.store.foreign.tabular.numbers import number_of
 
 _LABEL: Final = 60
 """Characters of a prompt's label up to which a variant is called by it."""

@@ -10,7 +10,6 @@ from matrix.model.documents.mistakes import Mistakes
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.files import open_plain, read_plain
 from matrix.store.foreign.cleaning import Cleaning
-from matrix.store.foreign.columns import ForeignTable, read_tables
 from matrix.store.foreign.exported import is_exported, read_exported
 from matrix.store.foreign.inspect_logs import (
     InspectLog,
@@ -29,7 +28,7 @@ from matrix.store.foreign.results import (
     Wishes,
     alike_in,
 )
-from matrix.store.foreign.tables import (
+from matrix.store.foreign.tabular.parsing import (
     as_objects,
     csv_table,
     mistake_in,
@@ -39,6 +38,8 @@ from matrix.store.foreign.tables import (
     parse_json,
     text_of,
 )
+from matrix.store.foreign.tabular.results import read_tables
+from matrix.store.foreign.tabular.table import ForeignTable
 
 _ZIP: Final = b"PK\x03\x04"
 _PARQUET: Final = b"PAR1"

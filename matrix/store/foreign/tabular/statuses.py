@@ -6,7 +6,8 @@ import re
 from collections import Counter
 from typing import Final, Literal
 
-from matrix.store.foreign.names import (
+from matrix.store.foreign.results import shown
+from matrix.store.foreign.tabular.names import (
     BROKE,
     ENDED_WELL,
     EXIT,
@@ -19,7 +20,6 @@ from matrix.store.foreign.names import (
     YES,
     plain,
 )
-from matrix.store.foreign.results import shown
 
 Meaning = Literal["broke", "fell short", "fine", "no result", "unknown"]
 """``fell short`` is a failure as well, but of a result that has a score it may be just that."""

@@ -7,8 +7,8 @@ from math import isfinite
 from typing import Final
 
 from matrix.model.metrics import MOST_NUMBER
-from matrix.store.foreign.names import MISSING, NO, RIGHT, WRONG, YES
 from matrix.store.foreign.results import shown
+from matrix.store.foreign.tabular.names import MISSING, NO, RIGHT, WRONG, YES
 
 _NUMBER: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?")
 _LONGEST: Final = 60

@@ -17,9 +17,9 @@ import pyarrow.parquet as pq
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.files import open_plain
 from matrix.model.lines import delimiter_of
-from matrix.store.foreign.columns import ForeignTable
-from matrix.store.foreign.currencies import Cell
 from matrix.store.foreign.results import MOST_BYTES, MOST_ROWS, shown
+from matrix.store.foreign.tabular.currencies import Cell
+from matrix.store.foreign.tabular.table import ForeignTable
 
 _SEPARATOR: Final = re.compile(r'"?sep=([,;\t| ])"?', re.IGNORECASE)
 """A first line by which spreadsheets say what is between cells."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from matrix.store.foreign.names import (
+from matrix.store.foreign.tabular.names import (
     ANSWERED,
     ASKED,
     MISSING,

@@ -1,0 +1,373 @@
+"""Which column of a table is what, by its usual name or as the user says."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from matrix.model.errors import did_you_mean
+from matrix.model.lines import in_line
+from matrix.store.foreign.results import (
+    LONGEST_NAME,
+    NONE,
+    Wishes,
+    shown,
+)
+from matrix.store.foreign.tabular.currencies import DOLLARS, Cell
+from matrix.store.foreign.tabular.names import (
+    ANSWERED,
+    ASKED,
+    COST,
+    ERROR,
+    EXIT,
+    FLAG,
+    MILLISECONDS,
+    REPEAT,
+    SCENARIO,
+    SCORE,
+    SECONDS,
+    STATUS,
+    TOKENS_IN,
+    TOKENS_OUT,
+    UNIT,
+    VARIANT,
+    less_is_better,
+    plain,
+)
+from matrix.store.foreign.tabular.statuses import meaning_of
+from matrix.store.foreign.tabular.table import (
+    YES_OR_NO,
+    ForeignTable,
+    blanks_in,
+    cell_text,
+    is_metric,
+    is_numeric,
+    is_yes_or_no,
+    listed,
+)
+from matrix.store.foreign.tabular.units import pairs, same_topics, splits
+
+
+class Columns(NamedTuple):
+    """Places of columns; -1 for none."""
+
+    unit: int
+    variants: tuple[int, ...]
+    score: int
+    cost: int
+    scenario: int
+    repeat: int
+    error: int
+    status: int
+    flags: tuple[int, ...]
+    tokens: tuple[int, int]
+    duration: tuple[int, float]
+    said: tuple[tuple[str, int], ...]
+    metrics: tuple[int, ...]
+    why_left: Mapping[int, str]
+
+
+FEWEST_UNITS: Final = 4
+"""Units of each scenario from which on a column of a usual name is taken for scenarios."""
+
+
+_OF_RUNS: Final = frozenset({"session_id", "launch_order", "cost_nano", "prelude_id"})
+"""Columns that the table of sessions of a run has, as a data set of it does."""
+
+
+_HTTP_DIGITS: Final = 3
+
+
+_PANDAS: Final = {"a table (Parquet)": "read_parquet", "a table (JSON)": "read_json"}
+"""What reads a table of each form but CSV."""
+
+
+def columns_of(
+    table: ForeignTable,
+    wishes: Wishes,
+    tables: Sequence[ForeignTable],
+    *,
+    say: Callable[[int | None, str, str], None],
+) -> Columns | None:
+    """Which column is what; ``None`` where something is missing, which is told."""
+    if not table.rows:
+        say(None, "", "has no rows")
+        return None
+    if set(table.headers) >= _OF_RUNS:
+        told = "is the table `sessions` of a run, which does not say what the run was; export the "
+        say(None, "", f"{told}run itself: `matrix export RUN --to csv` or `--to inspect` come back")
+        return None
+    finder = _Finder(table, say)
+
+    def numeric(place: int) -> bool:
+        return is_numeric(finder.cells(place), words=True)
+
+    def in_dollars(place: int) -> bool:
+        return table.currencies.get(place, DOLLARS) == DOLLARS
+
+    def scored(place: int) -> bool:
+        return is_numeric(finder.cells(place), words=True, percent=True)
+
+    variants = tuple(finder.named("--variant", one) for one in wishes.variants)
+    score = finder.named("--score", wishes.score) if wishes.score else -1
+    unit, scenario = (
+        finder.named(flag, name) if name and name != NONE else -1
+        for flag, name in (("--unit", wishes.unit), ("--scenario", wishes.scenario))
+    )
+    cost = finder.named("--cost", wishes.cost) if wishes.cost else -1
+    if cost >= 0 and not in_dollars(cost):
+        if not less_is_better(table.headers[cost]):
+            told = f"{wishes.cost!r} is in {table.currencies[cost]}, and money is counted in US "
+            say(None, "--cost", f"{told}dollars; leave it out, and say --lower {wishes.cost}")
+        finder.taken.discard(cost)
+        cost = -1
+    repeat = finder.named("--repeat", wishes.repeat) if wishes.repeat else -1
+    status = finder.named("--status", wishes.status) if wishes.status else -1
+    if not wishes.score:
+        # a usual name is no reason to take a text: but what is meant for a number is told as one
+        score = finder.usual(SCORE, scored)
+        score = score if score >= 0 else finder.usual(SCORE[:1])
+    if not wishes.variants and (found := finder.usual(VARIANT)) >= 0:
+        variants = (found,)
+    why_left = dict[int, str]()
+    if wishes.unit is None:
+        unit = _usual_unit(finder, tables, variants, why_left)
+    elif wishes.unit == NONE:
+        finder.usual(UNIT)  # a number of a row is no metric
+    if not wishes.cost:
+        cost = finder.usual(COST[:2], in_dollars)
+        if cost < 0:
+            cost = finder.usual(COST, lambda place: numeric(place) and in_dollars(place))
+    if cost in table.mixed:
+        told = f"has amounts in {table.mixed[cost]}; write all of them in one currency"
+        say(None, table.headers[cost], told)
+        return None
+    if wishes.scenario is None:
+        scenario = finder.usual(SCENARIO)
+    if blank := blanks_in(table, cost):
+        why_left[cost] = (
+            f" (blank in {blank:,} of {len(table.rows):,} rows: of costs nothing is said)"
+        )
+        cost = -1
+    if wishes.scenario is None and scenario >= 0 and _is_thin(table, scenario, unit, variants):
+        why_left[scenario] = (
+            f" (has fewer than {FEWEST_UNITS} units in some: --scenario "
+            f"{listed([table.headers[scenario]])} takes it all the same)"
+        )
+        scenario = -1
+    if not wishes.repeat:
+        repeat = finder.usual(REPEAT)
+    split = _split(table, scenario, unit, (*variants, *([repeat] if repeat >= 0 else [])))
+    if split and wishes.scenario is None:
+        why_left[scenario] = (
+            f" (differs between rows of one unit, so it is no scenario: {split}; --scenario none "
+            "where there is none)"
+        )
+        scenario = -1
+    elif split:
+        told = f"differs between rows of one unit, which it would tear apart: {split}; write one "
+        say(None, "--scenario", f"{told}of each unit, or leave it out: --scenario none")
+    missing = []
+    if score < 0 and not wishes.score:
+        missing.append(("--score", "score"))
+    if not variants and len(tables) < YES_OR_NO:
+        missing.append(("--variant", "variant"))
+    for flag, what in missing:
+        told = f"no column of the usual names for the {what}; name it: {flag} COLUMN, of"
+        long = "; a row is one result of one variant" if what == "variant" else ""
+        say(None, "", f"{told} {listed(table.headers)}{long}")
+    if missing and not variants and (told := _wide(table, unit)):
+        say(None, "", told)
+    if missing or score < 0 or -1 in variants:
+        return None
+    seconds, ms = finder.usual(SECONDS, numeric), finder.usual(MILLISECONDS, numeric)
+    tokens = (finder.usual(TOKENS_IN, numeric), finder.usual(TOKENS_OUT, numeric))
+    error = finder.usual(ERROR, lambda place: not numeric(place))
+    flags = finder.all(FLAG, lambda place: is_yes_or_no(finder.cells(place)))
+    if not wishes.status:
+        status = finder.usual(STATUS, lambda place: _tells_ends(table, place))
+    said = (("user", finder.usual(ASKED)), ("assistant", finder.usual(ANSWERED)))
+    # a unit that a question is named by is the question
+    asked = said if said[0][1] >= 0 or unit < 0 else (("user", unit), said[1])
+    counts = Counter(name.strip() for name in table.headers)
+    twice = {name for name, count in counts.items() if count > 1}
+    used = {unit, score, cost, scenario, repeat, error, status, *variants, *flags, *tokens}
+    used |= {seconds, ms}
+    for name in sorted({table.headers[place] for place in used if place >= 0} & twice):
+        say(None, "", f"has two columns called {shown(name)}; give one of them another name")
+    why_left |= {
+        place: " (two columns are called so)"
+        for place, name in enumerate(table.headers)
+        if name.strip() in twice
+    }
+    free = [place for place in range(len(table.headers)) if place not in finder.taken]
+    return Columns(
+        unit=unit,
+        variants=variants,
+        score=score,
+        cost=cost,
+        scenario=scenario,
+        repeat=repeat,
+        error=error,
+        status=status,
+        flags=flags,
+        tokens=tokens,
+        duration=(seconds, 1.0) if seconds >= 0 else (ms, 0.001),
+        said=tuple(one for one in asked if one[1] >= 0),
+        metrics=tuple(
+            place
+            for place in free
+            if (name := table.headers[place].strip())
+            and name not in twice
+            and is_metric(finder.cells(place))
+        ),
+        why_left=why_left,
+    )
+
+
+class _Finder:
+    """Columns of one table that are not taken yet."""
+
+    def __init__(self, table: ForeignTable, say: Callable[[int | None, str, str], None]) -> None:
+        self.table, self.say = table, say
+        self.taken: set[int] = set()
+
+    def named(self, flag: str, name: str) -> int:
+        """The column that the user names; -1 where there is none, which is told."""
+        headers = self.table.headers
+        exact = [place for place, header in enumerate(headers) if header == name]
+        alike = [place for place, header in enumerate(headers) if plain(header) == plain(name)]
+        for place in exact or alike[:1]:
+            if place in self.taken:
+                self.say(None, flag, f"{name!r} is taken for something else already")
+                return -1
+            self.taken.add(place)
+            return place
+        hint = did_you_mean(name, list(headers))
+        self.say(None, flag, f"found {name!r}; the columns are {listed(headers)}{hint}")
+        return -1
+
+    def usual(self, names: Sequence[str], fits: Callable[[int], bool] = lambda _: True) -> int:
+        """The first free column of one of these names; -1 for none."""
+        free = {
+            plain(header): place
+            for place, header in reversed(list(enumerate(self.table.headers)))
+            if place not in self.taken
+        }
+        for name in names:
+            place = free.get(name, -1)
+            if place >= 0 and fits(place):
+                self.taken.add(place)
+                return place
+        return -1
+
+    def all(self, names: Sequence[str], fits: Callable[[int], bool]) -> tuple[int, ...]:
+        """All free columns of these names."""
+        found = [place for one in names if (place := self.usual((one,), fits)) >= 0]
+        return tuple(sorted(found))
+
+    def cells(self, place: int) -> Iterable[Cell]:
+        return (cells[place] for _, cells in self.table.rows)
+
+
+def _wide(table: ForeignTable, unit: int) -> str:
+    """How a table with a column for each variant is made long; empty where it is none."""
+    headers = [in_line(header[:LONGEST_NAME]) for header in table.headers]
+    numeric = [
+        place
+        for place, header in enumerate(table.headers)
+        if header and place != unit
+        if is_numeric((cells[place] for _, cells in table.rows), words=True, percent=True)
+    ]
+    if len(numeric) < YES_OR_NO:
+        return ""
+    kept = [headers[unit]] if unit >= 0 else []
+    kept += [headers[at] for at in range(len(headers)) if at not in numeric and at != unit]
+    columns = [headers[place] for place in numeric]
+    read = _PANDAS.get(table.form, "read_csv")
+    source = repr(in_line(table.source))
+    melted = f"id_vars={kept}, value_vars={columns}, var_name='variant', value_name='score'"
+    return (
+        "a table with a column for each variant is made long first: `import pandas; "
+        f"pandas.{read}({source}).melt({melted}).to_csv('long.csv', index=False)`"
+    )
+
+
+def _usual_unit(
+    finder: _Finder,
+    tables: Sequence[ForeignTable],
+    variants: Sequence[int],
+    why_left: dict[int, str],
+) -> int:
+    """The first column of a usual name that pairs rows; where none does, the first at all."""
+    headers = finder.table.headers
+    kept = [headers[place] for place in variants if place >= 0]
+    tried = list[int]()
+
+    def pairs_rows(place: int) -> bool:
+        tried.append(place)
+        return pairs(
+            (cell_text(cells[at]), tuple(cell_text(cells[one]) for one in own) or (table.source,))
+            for table in tables
+            if headers[place] in table.headers
+            for at in [table.headers.index(headers[place])]
+            for own in [[table.headers.index(one) for one in kept if one in table.headers]]
+            for _, cells in table.rows
+        )
+
+    unit = finder.usual(UNIT, pairs_rows)
+    if unit < 0:
+        return finder.usual(UNIT)
+    for place in tried[:-1]:
+        finder.taken.add(place)  # a number of a row is no metric
+        why_left[place] = " (no value of it is in two variants)"
+    return unit
+
+
+def _split(table: ForeignTable, scenario: int, unit: int, others: Sequence[int]) -> str:
+    """Which unit a column of scenarios tears apart, in words."""
+    if scenario < 0 or unit < 0:
+        return ""
+    same = same_topics(cell_text(cells[scenario]) for _, cells in table.rows)
+    return splits(
+        [
+            (
+                cell_text(cells[unit]),
+                same[cell_text(cells[scenario])],
+                tuple(cell_text(cells[one]) for one in others),
+            )
+            for _, cells in table.rows
+        ]
+    )
+
+
+def _is_thin(table: ForeignTable, scenario: int, unit: int, variants: Sequence[int]) -> bool:
+    """Whether some scenario has too few units to weigh as much as the others.
+
+    Without a column of units it is rows of a variant that count.
+    """
+    units = defaultdict[str, set[str]](set)
+    same = same_topics(cell_text(cells[scenario]) for _, cells in table.rows)
+    for line, cells in table.rows:
+        own = cell_text(cells[unit]) if unit >= 0 else f"{line}"
+        units[same[cell_text(cells[scenario])]].add(own)
+    shares = (
+        1 if unit >= 0 else max(1, len({cell_text(c[v]) for v in variants for _, c in table.rows}))
+    )
+    return min(map(len, units.values())) < FEWEST_UNITS * shares
+
+
+def _tells_ends(table: ForeignTable, place: int) -> bool:
+    """Whether a column has words for how results ended: any that are no numbers, or one of a wreck.
+
+    ``ok`` and ``error`` are words for a score, too. Numbers are those of HTTP, or of programs.
+    """
+    header = table.headers[place]
+    texts = {cell_text(cells[place]) for _, cells in table.rows}
+    meanings = {meaning_of(text, header) for text in texts}
+    if meanings & {"broke", "fell short", "no result"} or not is_numeric(texts, words=True):
+        return True
+    numbers = {text for text in texts if text.isdecimal()}
+    told = plain(header) in EXIT or all(len(text) == _HTTP_DIGITS for text in numbers)
+    return bool(numbers) and told and meanings == {"fine"}

@@ -1,0 +1,112 @@
+"""How the results of a table ended: what failed, what is not there yet, what only scored low."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from matrix.model.lines import in_line
+from matrix.store.foreign.results import (
+    LONGEST_NAME,
+    shown,
+)
+from matrix.store.foreign.tabular.columns import Columns
+from matrix.store.foreign.tabular.currencies import Cell
+from matrix.store.foreign.tabular.names import (
+    MAY_BE_SCORE,
+    plain,
+)
+from matrix.store.foreign.tabular.numbers import number_of
+from matrix.store.foreign.tabular.statuses import Meaning, Statuses
+from matrix.store.foreign.tabular.table import YES_OR_NO, ForeignTable, cell_text
+
+
+class Ends:
+    """How the results of a table ended, as its status and its columns of yes and no say.
+
+    ``failed`` of one that has a score may be just that score, which is looked for in the whole
+    table: a status says the score where all it says it of are below all others, or all are. A
+    column of yes and no does so of a score of two values only: of other scores it says more.
+    """
+
+    def __init__(self, table: ForeignTable, roles: Columns) -> None:
+        self._score, self._status = roles.score, roles.status
+        headers = table.headers
+        self._words = Statuses(in_line(headers[roles.status])) if roles.status >= 0 else None
+        self._flags = [(at, in_line(headers[at][:LONGEST_NAME])) for at in roles.flags]
+        self._none = Counter[str]()
+        scores = [(self._scored(cells), cells) for _, cells in table.rows]
+        self._status_scores = _tells_apart([(n, self._of_status(one)) for n, one in scores])
+        values = {n for n, _ in scores if n is not None}
+        told = [(n, self._of_flags(one)) for n, one in scores]
+        alike = (
+            len(values) == YES_OR_NO
+            and len({one for n, (one, _) in told if n is not None}) == YES_OR_NO
+        )
+        self._flags_score = alike and _tells_apart(told)
+        for _, cells in table.rows:
+            if self._words is not None:
+                self._words.counts[cell_text(cells[self._status])] += 1
+
+    def _scored(self, cells: Sequence[Cell]) -> float | None:
+        found = number_of(cells[self._score], words=True, percent=True)
+        return found if isinstance(found, float) else None
+
+    def _of_status(self, cells: Sequence[Cell]) -> tuple[Meaning, str]:
+        text = cell_text(cells[self._status]) if self._words is not None else ""
+        return ("fine" if self._words is None else self._words.of(text)), text
+
+    def _of_flags(self, cells: Sequence[Cell]) -> tuple[Meaning, str]:
+        said = [name for at, name in self._flags if number_of(cells[at], words=True) == 1.0]
+        sure = [name for name in said if plain(name) not in MAY_BE_SCORE]
+        if sure:
+            return "broke", sure[0]
+        return ("fell short", said[0]) if said else ("fine", "")
+
+    def there(self, cells: Sequence[Cell]) -> bool:
+        """Whether there is a result; one that has a score is there, whatever its status says."""
+        meaning, text = self._of_status(cells)
+        if meaning != "no result" or self._scored(cells) is not None:
+            return True
+        self._none[text] += 1
+        return False
+
+    def wrong(self, cells: Sequence[Cell]) -> str:
+        """What went wrong with a result; empty for nothing."""
+        scored = self._scored(cells) is not None
+        for (meaning, text), is_score in (
+            (self._of_flags(cells), self._flags_score),
+            (self._of_status(cells), self._status_scores),
+        ):
+            if meaning == "broke" or (meaning == "fell short" and not (scored and is_score)):
+                return text
+        return ""
+
+    @property
+    def tells(self) -> bool:
+        """Whether something here says of results that they failed, or that they did not."""
+        by_status = self._words is not None and self._words.tells and not self._status_scores
+        return by_status or (bool(self._flags) and not self._flags_score)
+
+    @property
+    def notes(self) -> list[str]:
+        """What there is to know of it, in sentences."""
+        told = [] if self._words is None else self._words.notes()
+        if self._none:
+            total = sum(self._none.values())
+            words = ", ".join(f"{shown(text)} ({count:,})" for text, count in self._none.items())
+            told.append(
+                f"{total:,} {'row is' if total == 1 else 'rows are'} no result yet, and left out: "
+                f"{words}."
+            )
+        return told
+
+
+def _tells_apart(ends: Sequence[tuple[float | None, tuple[Meaning, str]]]) -> bool:
+    """Whether ``failed`` is said of every score below another, or of all, and of no other."""
+    kept = [(score, one) for score, (one, _) in ends if score is not None and one != "broke"]
+    wrong = [score for score, one in kept if one == "fell short"]
+    right = [score for score, one in kept if one != "fell short"]
+    if not wrong or not right:
+        return bool(wrong)
+    return max(wrong) <= min(right) or max(right) <= min(wrong)

@@ -1,0 +1,185 @@
+"""From tables to results: all files together, and what was taken for what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from matrix.model.errors import BadInput
+from matrix.model.lines import in_line
+from matrix.store.foreign.results import (
+    LONGEST_NAME,
+    ForeignResults,
+    ForeignRow,
+    RowFaults,
+    Wishes,
+    shown,
+)
+from matrix.store.foreign.tabular.columns import Columns, columns_of
+from matrix.store.foreign.tabular.currencies import DOLLARS, amounts_in
+from matrix.store.foreign.tabular.ends import Ends
+from matrix.store.foreign.tabular.rows import rows_of
+from matrix.store.foreign.tabular.table import (
+    ForeignTable,
+    cell_text,
+    listed,
+    metric_name,
+    percents_in,
+)
+from matrix.store.foreign.tabular.units import numbered, same_topics
+
+
+def read_tables(tables: Sequence[ForeignTable], wishes: Wishes) -> ForeignResults:
+    """The results of tables, of one file each.
+
+    Without a column of variants, each of several files is a variant.
+
+    Raises:
+        BadInput: Every mistake in all of them.
+    """
+    mistakes, rows, roles = [], list[ForeignRow](), list[Columns]()
+    tells, notes = False, list[str]()
+    tables = [table._replace(**_amounts(table)) for table in tables]
+    for table in tables:
+        faults = RowFaults(table.source)
+        found = columns_of(table, wishes, tables, say=faults.say)
+        if found is not None:
+            roles.append(found)
+            ends = Ends(table, found)
+            rows += rows_of(table, found, faults, ends)
+            tells = tells or found.error >= 0 or ends.tells
+            notes += [*ends.notes, *_other_money(table, found)]
+        mistakes += faults.mistakes
+    factors = [_factors(table, one) for table, one in zip(tables, roles, strict=False)]
+    if not mistakes and len(set(factors)) > 1:
+        faults = RowFaults(tables[-1].source)
+        told = " and ".join(sorted({", ".join(one) for one in factors}))
+        faults.say(None, "", f"files have other columns of variants: {told}; say with --variant")
+        mistakes += faults.mistakes
+    if mistakes:
+        raise BadInput(mistakes)
+    first, own = tables[0], roles[0]
+    notes += _one_topic(rows, own.scenario, first)
+    rows, repeats = _as_repeats(_of_one_topic(rows), tables, roles)
+    notes += repeats
+    return ForeignResults(
+        form=first.form,
+        factors=factors[0],
+        rows=rows,
+        unit=first.headers[own.unit] if own.unit >= 0 else "",
+        taken=_taken(first, own, rows, several=len(tables) > 1),
+        tells_failures=tells or any(row.error for row in rows),
+        notes=tuple(dict.fromkeys(notes)),
+    )
+
+
+def _as_repeats(
+    rows: list[ForeignRow], tables: Sequence[ForeignTable], roles: Sequence[Columns]
+) -> tuple[list[ForeignRow], list[str]]:
+    """Rows of one unit and variant as repeats, where no column is there that numbers them.
+
+    Raises:
+        BadInput: A column tells them apart, and nobody has said what it is.
+    """
+    if any(one.repeat >= 0 for one in roles) or any(one.unit < 0 for one in roles):
+        return rows, []
+    lines = {f"{table.source}:{line}": cells for table in tables for line, cells in table.rows}
+    first, own = tables[0], roles[0]
+
+    def telling(groups: Sequence[Sequence[int]]) -> str:
+        most = max(map(len, groups))
+        for place, header in enumerate(first.headers if len(tables) == 1 else ()):
+            if place in (own.unit, own.score, own.cost, own.scenario, *own.variants) or not header:
+                continue
+            if len({cell_text(cells[place]) for _, cells in first.rows} - {""}) > most:
+                continue
+            if all(
+                len({cell_text(lines[rows[at].where][place]) for at in group} - {""}) == len(group)
+                for group in groups
+            ):
+                return in_line(header[:LONGEST_NAME])
+        return ""
+
+    found, told, wrong = numbered(rows, telling)
+    if wrong:
+        faults = RowFaults(tables[0].source)
+        faults.say(None, "", wrong)
+        raise BadInput(faults.mistakes)
+    return found, [told] if told else []
+
+
+def _one_topic(rows: Sequence[ForeignRow], scenario: int, table: ForeignTable) -> list[str]:
+    """Which topics are taken for one, in a sentence."""
+    same = same_topics(row.scenario for row in rows)
+    told = [f"{shown(one)} for {shown(first)}" for one, first in same.items() if one != first]
+    if not told:
+        return []
+    return [f"{in_line(table.headers[scenario][:LONGEST_NAME])}: taken {', '.join(told[:10])}."]
+
+
+def _of_one_topic(rows: Sequence[ForeignRow]) -> list[ForeignRow]:
+    same = same_topics(row.scenario for row in rows)
+    if all(one == first for one, first in same.items()):
+        return list(rows)
+    return [row._replace(scenario=same[row.scenario]) for row in rows]
+
+
+def _amounts(table: ForeignTable) -> dict[str, Any]:
+    """What is other of a table whose amounts are numbers."""
+    return amounts_in(table.headers, table.rows)._asdict()
+
+
+def _other_money(table: ForeignTable, roles: Columns) -> list[str]:
+    """Which metrics are money, and no dollars."""
+    return [
+        f"{in_line(table.headers[place][:LONGEST_NAME])} is in {money}: it is a metric of its own, "
+        "and not counted as money, which is in US dollars here."
+        for place, money in table.currencies.items()
+        if place in roles.metrics and money != DOLLARS
+    ]
+
+
+def _factors(table: ForeignTable, roles: Columns) -> tuple[str, ...]:
+    names = (in_line(table.headers[place][:LONGEST_NAME]) for place in roles.variants)
+    return tuple(names) or ("file",)
+
+
+def _taken(
+    table: ForeignTable, roles: Columns, rows: Sequence[ForeignRow], *, several: bool
+) -> tuple[tuple[str, str], ...]:
+    """What was taken for what."""
+    failed = sum(bool(row.error) and row.score is not None for row in rows)
+
+    def header(place: int) -> str:
+        return in_line(table.headers[place][:LONGEST_NAME])
+
+    beside = ", of results without a score"
+    if failed:
+        beside = f"; by it {failed:,} failed that have a score, which does not count"
+    told = [
+        ("variant", ", ".join(map(header, roles.variants)) or "each file" * several),
+        ("unit", header(roles.unit) if roles.unit >= 0 else ""),
+        ("score", header(roles.score) + ", 85% as .85" * bool(percents_in(table, roles.score))),
+        ("cost", f"{header(roles.cost)}, in US dollars" if roles.cost >= 0 else ""),
+        ("scenario", header(roles.scenario) if roles.scenario >= 0 else ""),
+        ("repeat", header(roles.repeat) if roles.repeat >= 0 else ""),
+        ("error", header(roles.error) if roles.error >= 0 else ""),
+        ("status", f"{header(roles.status)}{beside}" if roles.status >= 0 else ""),
+        ("failures", f"{', '.join(map(header, roles.flags))}{beside}" if roles.flags else ""),
+        ("time", header(roles.duration[0]) if roles.duration[0] >= 0 else ""),
+        ("tokens", ", ".join(header(place) for place in roles.tokens if place >= 0)),
+        ("texts", ", ".join(header(place) for _, place in roles.said if place != roles.unit)),
+        ("metrics", listed([metric_name(table.headers[place]) for place in roles.metrics])),
+    ]
+    used = {roles.unit, roles.score, roles.cost, roles.scenario, roles.repeat, roles.error}
+    used |= {roles.status, *roles.flags}
+    used |= {*roles.variants, *roles.metrics, *roles.tokens, roles.duration[0]}
+    used |= {place for _, place in roles.said}
+    left = [
+        f"{listed([name])}{roles.why_left.get(place, '')}"
+        for place, name in enumerate(table.headers)
+        if place not in used
+    ]
+    more = f" and {len(left) - 30} more" if len(left) > 30 else ""
+    told.append(("left out", ", ".join(left[:30]) + more))
+    return tuple((label, text) for label, text in told if text)

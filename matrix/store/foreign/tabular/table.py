@@ -1,0 +1,107 @@
+"""A table as a file has it, and what its cells and columns are of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from matrix.model.lines import in_line
+from matrix.store.foreign.results import (
+    LONGEST_NAME,
+)
+from matrix.store.foreign.tabular.currencies import Cell
+from matrix.store.foreign.tabular.numbers import is_percent, metric_of, number_of
+
+
+class ForeignTable(NamedTuple):
+    """A table as a file has it.
+
+    Attributes:
+        source: The file.
+        stem: Its name without folder and ending.
+        form: What it is, in words.
+        headers: Names of its columns.
+        rows: Line (or number) of each row, and its cells, one for each header.
+        currencies: Place of a column -> what its amounts are in, where that is told.
+        mixed: Place of a column -> the several currencies of its amounts.
+    """
+
+    source: str
+    stem: str
+    form: str
+    headers: tuple[str, ...]
+    rows: Sequence[tuple[int, Sequence[Cell]]]
+    currencies: Mapping[int, str] = {}
+    mixed: Mapping[int, str] = {}
+
+
+YES_OR_NO: Final = 2
+"""Values of what is one or the other."""
+
+RESERVED: Final = frozenset(
+    {"score", "failed", "cost_usd", "turns", "calls", "duration_s", "tokens_in", "tokens_out"}
+)
+"""Names that a run's own metrics have."""
+
+
+def cell_text(cell: Cell) -> str:
+    """A cell as text: of names, units and words."""
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))  # 3.0, as other programs write the 3 of a column with gaps
+    return "" if cell is None else str(cell).strip()
+
+
+def metric_name(header: str) -> str:
+    """What a metric of this column is called: a run has metrics of its own."""
+    name = in_line(header.strip()[:LONGEST_NAME])
+    return f"{name}_in_file" if name in RESERVED else name
+
+
+def listed(headers: Sequence[str]) -> str:
+    """The first thirty names, and how many more there are."""
+    names = [in_line(header[:LONGEST_NAME]) for header in headers[:30]]
+    return ", ".join(names) + (f" and {len(headers) - 30} more" if len(headers) > 30 else "")
+
+
+def is_numeric(cells: Iterable[Cell], *, words: bool = False, percent: bool = False) -> bool:
+    """Whether all cells that have a value have a number, and some have one."""
+    some = False
+    for cell in cells:
+        found = number_of(cell, words=words, percent=percent)
+        if isinstance(found, str):
+            return False
+        some = some or found is not None
+    return some
+
+
+def is_metric(cells: Iterable[Cell]) -> bool:
+    """Whether all cells that have a value are a number, or yes or no, and some have one."""
+    some = False
+    for cell in cells:
+        found = metric_of(cell)
+        if isinstance(found, str):
+            return False
+        some = some or found is not None
+    return some
+
+
+def is_yes_or_no(cells: Iterable[Cell]) -> bool:
+    """Whether all cells that have a value are 1 or 0, in numbers or words, and some have one."""
+    found = {number_of(cell, words=True) for cell in cells} - {None}
+    return bool(found) and found <= {0.0, 1.0}
+
+
+def percents_in(table: ForeignTable, place: int) -> int:
+    """Cells of a column with a percent sign."""
+    return sum(is_percent(cells[place]) for _, cells in table.rows)
+
+
+def numbers_in(table: ForeignTable, place: int) -> int:
+    """Cells of a column that have a number; 0 has the same value either way."""
+    found = (number_of(cells[place], words=True, percent=True) for _, cells in table.rows)
+    return sum(isinstance(one, float) and one != 0 for one in found)
+
+
+def blanks_in(table: ForeignTable, place: int) -> int:
+    """Rows without a value in a column."""
+    return sum(number_of(cells[place]) is None for _, cells in table.rows) if place >= 0 else 0
