@@ -66,7 +66,7 @@ def test_a_failure_with_a_score_of_nought_is_one_unless_that_is_all_that_scores_
     rows = [[*row[:2], int(row[2] > 60), int(row[2] <= 60)] for row in paired(8.0)]  # type: ignore[operator]
     path = write_csv(here / "s.csv", ("item", "variant", "score", "failed"), rows)
     study = python_api.import_results(path, results=here / "wrong").compare()
-    assert [row.failed for row in study.rows] == [0, 0], "an answer that is wrong is no failure"
+    assert [row.failed for row in study.rows] == [None, None], "a wrong answer is no failure"
     assert all(0 < (row.mean or 0) < 1 for row in study.rows)
 
 
