@@ -17,6 +17,7 @@ from hypothesis.stateful import (
 from matrix.admission.rates import RateGroup
 from matrix.engine.governor.core import GovernorCore, Tick
 from matrix.engine.governor.history import NOTHING_KNOWN
+from matrix.engine.governor.lingering import GRACE_S
 from matrix.engine.governor.refusals import BEHIND, DRAINING
 from matrix.engine.wire.messages import (
     EndSession,
@@ -26,6 +27,7 @@ from matrix.engine.wire.messages import (
     SaveTurn,
     SessionEnded,
     Settle,
+    SuspendNow,
     ToGovernor,
 )
 from matrix.model.entries import Disposition, Held, Settled, Tally, TurnDone
@@ -83,6 +85,7 @@ class GovernorMachine(RuleBasedStateMachine):
         self.settled = self.presumed = self.overrun = 0
         self.draining = False
         self.now = 0.0
+        self.moved: dict[str, float] = {}
 
     @property
     def eventful(self) -> bool:
@@ -228,7 +231,7 @@ class GovernorMachine(RuleBasedStateMachine):
         waiting = {
             (key, peer) for key, call in self.calls.items() if call.waiting for peer in call.owed
         }
-        tick = self.core.tick(self.now, self.now)
+        tick = self._without_who_lingers(self.core.tick(self.now, self.now))
         refused = {(m.key, peer) for peer, m in tick.mail if isinstance(m, Refused)}
         assert refused == waiting
         self._check(tick)
@@ -333,8 +336,9 @@ class GovernorMachine(RuleBasedStateMachine):
 
     def _open(self, session: str) -> None:
         opened = plan(session, order=int(session[1]))
-        self.core.open_session("a", opened, NOTHING_KNOWN, NOTHING_KNOWN.snapshot, 0.0, 0.0)
+        self.core.open_session("a", opened, NOTHING_KNOWN, NOTHING_KNOWN.snapshot, self.now, 0.0)
         self.open.add(session)
+        self.moved[session] = self.now
         self.saved.discard(session)
 
     def _tell(self, peer: str, message: ToGovernor) -> Tick:
@@ -342,7 +346,20 @@ class GovernorMachine(RuleBasedStateMachine):
         self.core.handle(peer, message, self.now, self.now)
         tick = self.core.tick(self.now, self.now)
         self.core.sent(tick.mail)
-        return tick
+        if isinstance(message, Settle):
+            self.moved[message.key.session_id] = self.now
+        return self._without_who_lingers(tick)
+
+    def _without_who_lingers(self, tick: Tick) -> Tick:
+        """The tick without those let go: of a drained run, long without a call, and without one."""
+        for _, letter in tick.mail:
+            if isinstance(letter, SuspendNow):
+                assert self.draining
+                assert letter.session_id in self.open
+                assert self.now - self.moved[letter.session_id] >= GRACE_S
+                assert all(key.session_id != letter.session_id for key in self._in_flight())
+        mail = [one for one in tick.mail if not isinstance(one[1], SuspendNow)]
+        return tick._replace(mail=mail)
 
     def _book(self, amount: int, disposition: Disposition, cost: int) -> None:
         if disposition == "settled":
