@@ -219,8 +219,7 @@ def _check_lower(read: ForeignResults, wishes: Wishes, *, lower: bool) -> None:
 
 def _scores_low(read: ForeignResults) -> bool:
     """Whether the score is something of which less is better, by what it is called."""
-    name = dict(read.taken).get("score", "").partition(",")[0]
-    return read.exported is None and less_is_better(name)
+    return read.exported is None and less_is_better(read.score_name)
 
 
 def _lower_metrics(read: ForeignResults, wishes: Wishes) -> list[str]:

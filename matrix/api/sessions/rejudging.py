@@ -118,7 +118,7 @@ def _failed(parent: Run) -> tuple[list[Checkpoint], list[str]]:
 
     Nobody is asked about them, but without them the rest would look better than it was.
     """
-    frame = parent.sessions()
+    frame = parent.frame("sessions")
     found, lost = list[Checkpoint](), 0
     for row in frame[frame.outcome == "failed"].to_dict("records"):
         try:
@@ -334,7 +334,7 @@ def _over(parent: Run, missing: Sequence[str] | None) -> list[tuple[str, int]]:
         parent: The run.
         missing: Take only those without a score, or without one of these; ``None`` for all.
     """
-    frame = parent.sessions()
+    frame = parent.frame("sessions")
     frame = frame[frame.outcome.isin(_OVER)]
     if missing is not None:
         lacks = frame.score.isna()

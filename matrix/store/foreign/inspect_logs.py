@@ -254,6 +254,7 @@ def read_logs(logs: Sequence[InspectLog], score: str | None) -> ForeignResults:
             if log.status != _WHOLE
         ),
         simulated=any(map(_is_simulated, (one for log in logs for one in log.samples))),
+        score_name=chosen,
     )
 
 

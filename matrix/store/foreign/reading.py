@@ -79,7 +79,8 @@ def read_results(
     tables = [one for one in read if isinstance(one, ForeignTable)]
     logs = [one for one in read if isinstance(one, InspectLog)]
     own = [one for one in read if isinstance(one, ForeignResults)]
-    if max(len(tables), len(logs), len(own)) < len(read):
+    forms = {(one.form, one.factors) for one in own}
+    if max(len(tables), len(logs), len(own)) < len(read) or len(forms) > 1:
         told = "files of one import are of one form; import others by themselves"
         raise mistake_in(str(paths[-1]), told)
     brought = tables or tables_of(logs)

@@ -129,6 +129,7 @@ class ForeignResults(NamedTuple):
             keep their numbers.
         simulated: Whether the files say that simulated models played in it.
         notes: What a verdict on them has to be read with, in sentences.
+        score_name: What the score is called in the file, which says whether less of it is better.
     """
 
     form: str
@@ -140,6 +141,7 @@ class ForeignResults(NamedTuple):
     exported: ExportedFacts | None = None
     simulated: bool = False
     notes: tuple[str, ...] = ()
+    score_name: str = ""
 
 
 def pairs_something(rows: Sequence[ForeignRow]) -> bool:

@@ -70,6 +70,7 @@ def read_tables(tables: Sequence[ForeignTable], wishes: Wishes) -> ForeignResult
         taken=_taken(first, own, rows, several=len(tables) > 1),
         tells_failures=tells or any(row.error for row in rows),
         notes=tuple(dict.fromkeys(notes)),
+        score_name=first.headers[own.score],
     )
 
 
