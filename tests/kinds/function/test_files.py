@@ -400,13 +400,13 @@ LIMITS = "a score is a finite number between -1e+15 and 1e+15, true or false, or
 def test_a_score_that_no_mean_can_have_is_a_defect_of_its_session(
     project: Project, shape: str, value: str, shown: str
 ) -> None:
-    scored = f"ctx.score('score', 1 if ctx.plan.round else {value})"
+    scored = f"ctx.score('score', {value} if ctx.plan.round == 3 else 1)"
     code = {
         "function": f"async def one(ctx, style: str = 'a'):\n    {scored}\n",
         "class": f"class one:\n    style: str = 'a'\n    async def turn(self, ctx, state):\n"
         f"        {scored}\n        ctx.end()\n",
         "given back": "async def one(ctx, style: str = 'a'):\n"
-        f"    return 1 if ctx.plan.round else {value}\n",
+        f"    return {value} if ctx.plan.round == 3 else 1\n",
     }[shape]
     write(project, "kind.py", f"{HEAD}@matrix.scenario\n{code}")
     run = ("run", "kind.py", "--executor", "in-process", "--run-id", "it", "--sessions", "8")
