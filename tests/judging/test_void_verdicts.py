@@ -139,7 +139,9 @@ def test_a_share_by_people_and_its_interval_stay_between_0_and_1(project: Projec
     work.take([(str(last), 0.0, "")])
     work.close()
     rows = compared(project, "--metric", "ends")["by_people"]["rows"]
-    ends = [float(row["interval"][end]) for row in rows for end in ("low", "high") if row["interval"]]
+    ends = [
+        float(row["interval"][end]) for row in rows for end in ("low", "high") if row["interval"]
+    ]
     assert len(ends) >= 2
     assert max(ends) <= 1.0
     assert min(ends) >= 0.0
