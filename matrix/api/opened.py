@@ -106,8 +106,8 @@ class Run:
         from matrix.store.reading.reader import RunTables
         from matrix.store.reading.told import untold_in
 
-        found = self.frame("sessions")
-        untold = set(untold_in(RunTables(self.path)))
+        tables = RunTables(self.path)
+        found, untold = tables.frame("sessions"), set(untold_in(tables))
         untold |= {"cost_nano"} if "cost_usd" in untold else set()
         return found.assign(**{name: float("nan") for name in untold if name in found})
 

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from matrix.dialects.texts import sent
+from matrix.model.documents.json_objects import FieldTwice, each_once
 from matrix.model.records import Shape
 
 MAX_BODY: Final = 32 << 20
@@ -162,17 +163,12 @@ def _check_twice(body: bytes) -> None:
     """
     if _SPELLED.search(body) or any(body.count(name) > 1 for name in _DECIDING):
         try:
-            json.loads(body, object_pairs_hook=_each_once)
+            json.loads(body, object_pairs_hook=each_once)
         except RecursionError:
             raise BadRequest("the body is nested too deeply") from None
-
-
-def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        twice = next(name for name, times in Counter(n for n, _ in pairs).items() if times > 1)
-        raise BadRequest(f"the field {twice[:40]!r} is there twice; send it once")
-    return found
+        except FieldTwice as twice:
+            told = f"the field {twice.name[:40]!r} is there twice; send it once"
+            raise BadRequest(told) from None
 
 
 def _count(data: Mapping[str, Any], name: str) -> int:

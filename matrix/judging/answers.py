@@ -9,6 +9,8 @@ from typing import Any, Final
 
 import orjson
 
+from matrix.model.documents.json_objects import each_once
+
 
 def read_json_object(text: str) -> dict[str, Any] | None:
     """The first JSON object in ``text`` (bare, fenced, or inside prose), or ``None``.
@@ -48,7 +50,7 @@ def closing_json_object(text: str) -> dict[str, Any] | None:
     if text[end:].strip(" \t\r\n`*"):
         return None
     try:
-        json.loads(text[start:end], object_pairs_hook=_without_doubles)
+        json.loads(text[start:end], object_pairs_hook=each_once)
     except ValueError:
         return None
     return found
@@ -115,13 +117,6 @@ _CLOSES: Final = {
 _THOUGHT: Final = r"think|thinking|thought|reasoning"
 _OPENED: Final = re.compile(rf"^[^\S\n]*<(?:{_THOUGHT})>", re.I | re.M)
 _CLOSED: Final = re.compile(rf"</(?:{_THOUGHT})>[^\S\n]*$|^[^\S\n]*</(?:{_THOUGHT})>", re.I | re.M)
-
-
-def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key is said twice")
-    return found
 
 
 MOST_MISSES: Final = 1_000

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from matrix.engine.executors.executor import publish_pause
+from matrix.engine.executors.executor import publishing
 from matrix.model.plan import Plan
 from matrix_actors.process_address import ProcessAddress, here
 from matrix_actors.processes.actor import actor
@@ -42,16 +40,13 @@ class PublisherActor:
     async def serve(self) -> None:
         """Follow the journal until told to finish."""
         try:
-            began = time.monotonic()
-            while not self._closing.is_set():
-                pause = publish_pause(time.monotonic() - began)
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(pause):
-                        await self._closing.wait()
-                publisher = await self._opened()
-                await asyncio.to_thread(publisher.step, flush=True)
+            await publishing(self._closing, self._publish)
         finally:
             self._closed.set()
+
+    async def _publish(self) -> None:
+        publisher = await self._opened()
+        await asyncio.to_thread(publisher.step, flush=True)
 
     async def _opened(self) -> Publisher:
         """The publisher, which has taken the tables over."""

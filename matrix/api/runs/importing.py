@@ -179,7 +179,8 @@ def import_as(
         listener(f"{len(read.rows):,} rows are read; a run is made of them")
     arranged = arrange(read, source, must_pair=wishes.unit not in (None, NONE))
     now = datetime.fromtimestamp(clock(), UTC)
-    spec = _spec(paths, read, arranged, clean, wishes, lower=lower)
+    less, kept = _lower_metrics(read, wishes), _weighty(read, arranged, wishes)
+    spec = _spec(paths, read, arranged, clean, less, kept, lower=lower)
     identity = run_id or new_run_id(spec.name, now, SystemRandom())
     file = _run_file(spec, identity, now, read, arranged)
     sources = [_source_of(path, clean) for path in paths]
@@ -190,9 +191,8 @@ def import_as(
 
     with setting_up(Path(results)):
         run_dir = create_run(Path(results), file, set_up)
-    taken = _taken(read, arranged, wishes, lower=lower)
-    notes = (*_weighty(read, arranged, wishes), *_notes(read))
-    return Imported(Run(run_dir), taken, notes)
+    taken = _taken(read, arranged, less, lower=lower)
+    return Imported(Run(run_dir), taken, (*kept, *_notes(read)))
 
 
 def _check_lower(read: ForeignResults, wishes: Wishes, *, lower: bool) -> None:
@@ -249,7 +249,8 @@ def _spec(
     read: ForeignResults,
     arranged: Arranged,
     clean: Cleaning,
-    wishes: Wishes,
+    less: Sequence[str],
+    kept: Sequence[str],
     *,
     lower: bool,
 ) -> RunSpec:
@@ -262,11 +263,11 @@ def _spec(
         repeats=arranged.repeats,
         taken=dict(read.taken),
         better="lower" if lower else "higher",
-        lower=tuple(_lower_metrics(read, wishes)),
+        lower=tuple(less),
         score_range=_score_range(read),
         tells_failures=read.tells_failures,
         exported=read.exported,
-        notes=tuple(_weighty(read, arranged, wishes)),
+        notes=tuple(kept),
     )
     compare = Compare(factor=_compared(read, arranged), engine="fixed")
     if not read.tells_failures:
@@ -353,7 +354,7 @@ def _stand_ins(read: ForeignResults) -> dict[str, tuple[str, ...]] | None:
 
 
 def _taken(
-    read: ForeignResults, arranged: Arranged, wishes: Wishes, *, lower: bool
+    read: ForeignResults, arranged: Arranged, less: Sequence[str], *, lower: bool
 ) -> tuple[tuple[str, str], ...]:
     """What was taken for what, with how much of it there is."""
     counts = {
@@ -365,7 +366,7 @@ def _taken(
         "unit": f"{len({one.row.unit for one in arranged.placed}):,}",
     }
     known = [(label, text) for label, text in read.taken if label != "unit" or arranged.paired]
-    if directions := _directions(read, wishes):
+    if directions := _directions(read, less):
         labels = [label for label, _ in known]
         place = labels.index("metrics") + 1 if "metrics" in labels else len(labels)
         known.insert(place, ("", directions))
@@ -374,11 +375,10 @@ def _taken(
     )
 
 
-def _directions(read: ForeignResults, wishes: Wishes) -> str:
+def _directions(read: ForeignResults, less: Sequence[str]) -> str:
     """Of which metrics less is better and of which more, as comparisons take them."""
     if read.exported is not None:
         return ""  # the run that was exported says it
-    less = _lower_metrics(read, wishes)
     more = sorted({name for row in read.rows for name in row.metrics} - {*less})
     sides = (("less is better", less), ("more is better", more))
     return "; ".join(f"{label}: {_some(names)}" for label, names in sides if names)

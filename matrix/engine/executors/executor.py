@@ -6,7 +6,10 @@ Two exist: everything in this process (:mod:`matrix.engine.executors.inprocess`)
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from importlib.metadata import entry_points
 from inspect import signature
 from typing import NamedTuple, Protocol, runtime_checkable
@@ -33,6 +36,16 @@ PUBLISH_EVERY_S = 5.0
 
 PUBLISH_SHARE = 0.01
 """In long runs the wait grows to this share of the time so far, so that parts stay few."""
+
+
+async def publishing(closing: asyncio.Event, publish: Callable[[], Awaitable[object]]) -> None:
+    """Publish after every pause until ``closing`` is set, and once more then."""
+    began = time.monotonic()
+    while not closing.is_set():
+        with suppress(TimeoutError):
+            async with asyncio.timeout(publish_pause(time.monotonic() - began)):
+                await closing.wait()
+        await publish()
 
 
 def publish_pause(elapsed_s: float) -> float:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Sequence
-from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from matrix.engine.calls.hosting import build_host, embedded_providers
 from matrix.engine.calls.provider_client import ProviderClient, RemoteCalls
-from matrix.engine.executors.executor import News, publish_pause
+from matrix.engine.executors.executor import News, publishing
 from matrix.engine.executors.publishing import open_publisher
 from matrix.engine.governor.core import DRIVER
 from matrix.engine.governor.governor import Governor
@@ -131,17 +130,11 @@ class InProcessExecutor:
 
     async def _publish(self) -> None:
         assert self._publisher is not None
-        began = time.monotonic()
-        while not self._closing.is_set():
-            pause = publish_pause(time.monotonic() - began)
-            with suppress(TimeoutError):
-                async with asyncio.timeout(pause):
-                    await self._closing.wait()
-            try:
-                await asyncio.to_thread(self._publisher.step, flush=True)
-            except Exception as error:
-                self._on_failure(error)
-                return
+        step = partial(self._publisher.step, flush=True)
+        try:
+            await publishing(self._closing, lambda: asyncio.to_thread(step))
+        except Exception as error:
+            self._on_failure(error)
 
     async def _stop_publishing(self) -> None:
         self._closing.set()

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from matrix.model.documents.complaints import show_found
+from matrix.model.documents.json_objects import FieldTwice, each_once
 from matrix.model.documents.mistakes import Mistakes
 from matrix.model.documents.yaml_documents import parse_document
 from matrix.model.errors import BadInput, Mistake
@@ -172,28 +173,12 @@ def _json(text: str, source: str, line: int | None = None) -> JSON:
     try:
         value = orjson.loads(text)
         # read again for the keys alone: the last of two would be taken without a word
-        json.loads(text, object_pairs_hook=_each_once)
+        json.loads(text, object_pairs_hook=each_once)
     except orjson.JSONDecodeError as error:
         raise BadInput([Mistake(source, line, "", f"is no JSON: {error}")]) from None
     except RecursionError:
         raise BadInput([Mistake(source, line, "", "is nested too deep")]) from None
-    except _Twice as twice:
-        told = f"{twice.key!r} is there twice in one object; write it once"
+    except FieldTwice as twice:
+        told = f"{twice.name!r} is there twice in one object; write it once"
         raise BadInput([Mistake(source, line, "", told)]) from None
     return value
-
-
-class _Twice(Exception):
-    """An object has a key twice."""
-
-    def __init__(self, key: str) -> None:
-        super().__init__(key)
-        self.key = key
-
-
-def _each_once(pairs: list[tuple[str, Any]]) -> None:
-    seen = set[str]()
-    for key, _ in pairs:
-        if key in seen:
-            raise _Twice(key)
-        seen.add(key)

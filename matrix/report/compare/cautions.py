@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from matrix.model.lines import in_line
 from matrix.model.metrics import unit_of
-from matrix.report.compare.facts import facts_given
 from matrix.report.compare.labelled import by_parts
 from matrix.report.compare.unscored import uncounted_places
 from matrix.report.text import metric_value, names_listed, plural
@@ -19,6 +18,7 @@ from matrix.stats import Comparison, Interval, mcnemar
 from matrix.stats.estimates.figures import decimals_for, ends, percent
 from matrix.stats.verdicts.sensitivity import Sensitivity
 from matrix.stats.verdicts.sequential import lead_after_looks
+from matrix.store.reading.told import facts_given
 
 if TYPE_CHECKING:
     from matrix.report.compare.compare import MatchupVerdict

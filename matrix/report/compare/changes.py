@@ -11,11 +11,10 @@ from typing import Any, Final
 from matrix.engine.prepare.plan_file import texts_of
 from matrix.model.exported import CODE, unlike
 from matrix.model.lines import in_line
-from matrix.model.metrics import FAILED
-from matrix.report.compare.facts import facts_given, facts_of
+from matrix.report.compare.facts import facts_of
 from matrix.report.text import names_listed
 from matrix.store.reading.reader import RunTables
-from matrix.store.reading.told import untold_in
+from matrix.store.reading.told import facts_given, tells_failures
 
 _PARTS: Final = ("roles", "agents", "options", "params", "judges", "models", "simulation")
 
@@ -57,7 +56,7 @@ def _of_files(one: RunTables, two: RunTables) -> str:
 def other_rules(one: RunTables, two: RunTables) -> str:
     """Which rules of the verdict the runs declare otherwise, in words; empty if none."""
     before, now = one.run.run_spec.compare, two.run.run_spec.compare
-    untold = any(FAILED in untold_in(tables) for tables in (one, two))
+    untold = not (tells_failures(one.run) and tells_failures(two.run))
     rules = [name for name in _RULES if not (untold and name in _OF_FAILURES)]
     return "; ".join(
         f"compare.{name} is {_said(getattr(before, name))} in {one.run.run_id} and "

@@ -12,17 +12,10 @@ from matrix.model.exported import MOST_CHANGES, ExportedFacts
 from matrix.model.lines import in_line
 from matrix.model.seeds import content_hash
 from matrix.store.reading.reader import RunTables
-from matrix.store.reading.told import untold_in
-from matrix.store.run.run_folder import RunFile
+from matrix.store.reading.told import facts_given, untold_in
 
 _MOST_CONTENTS: Final = 200
 _LONGEST: Final = 120
-
-
-def facts_given(run: RunFile) -> ExportedFacts | None:
-    """What the file said that a run was imported from; ``None`` where there was no such file."""
-    given = (run.run_spec.options or {}).get("exported") if run.imported else None
-    return None if given is None else ExportedFacts.model_validate(given)
 
 
 def facts_of(tables: RunTables) -> ExportedFacts:

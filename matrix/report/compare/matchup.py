@@ -26,7 +26,7 @@ from matrix.stats.rounds.round_table import RoundTable
 from matrix.store.reading.judgings import stacked
 from matrix.store.reading.reader import RunTables
 from matrix.store.reading.session_scores import session_scores
-from matrix.store.reading.told import untold_in
+from matrix.store.reading.told import tells_failures, untold_in
 
 COMPOSITE = "composite"
 """Another word for the primary score, as play-tests call theirs."""
@@ -160,7 +160,7 @@ class Matchup:
     @property
     def failures_untold_by(self) -> tuple[str, ...]:
         """Runs, of one or two, whose files do not tell what failed."""
-        found = [one.run.run_id for one in self.sources if FAILED in untold_in(one)]
+        found = [one.run.run_id for one in self.sources if not tells_failures(one.run)]
         return tuple(dict.fromkeys(found))
 
     def require_told(self, metric: str) -> None:

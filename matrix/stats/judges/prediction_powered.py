@@ -117,15 +117,16 @@ def powered_share(
         return PoweredMean(None, None, 0.0, 0, total, None)
     everything = np.concatenate([seen, elsewhere])
     passed = float(everything.mean())
-    groups = [(1.0, people)]
+    parts = [_part(1.0, people, 1.0, alpha)]
     if with_judge:
-        groups = [(passed, people[seen == 1]), (1 - passed, people[seen == 0])]
-    rated = [_rated(own, word, alpha) for (_, own), word in zip(groups, (1.0, 0.0), strict=False)]
-    weights = [weight for weight, _ in groups]
-    share = sum(w * one.share for w, one in zip(weights, rated, strict=True))
-    below = sum((w * (one.share - one.low)) ** 2 for w, one in zip(weights, rated, strict=True))
-    above = sum((w * (one.high - one.share)) ** 2 for w, one in zip(weights, rated, strict=True))
-    slope = rated[0].share - rated[1].share if with_judge else 0.0
+        parts = [
+            _part(passed, people[seen == 1], 1.0, alpha),
+            _part(1 - passed, people[seen == 0], 0.0, alpha),
+        ]
+    share = sum(part.weight * part.share for part in parts)
+    below = sum((part.weight * (part.share - part.low)) ** 2 for part in parts)
+    above = sum((part.weight * (part.high - part.share)) ** 2 for part in parts)
+    slope = parts[0].share - parts[1].share if with_judge else 0.0
     # what the judge says of all sessions is a sample, too
     drawn = (normal_z(alpha) * slope) ** 2 * passed * (1 - passed) / total
     low, high = share - sqrt(below + drawn), share + sqrt(above + drawn)
@@ -133,19 +134,21 @@ def powered_share(
     return PoweredMean(share, interval, slope, n, total, float(people.mean()))
 
 
-class _Rated(NamedTuple):
+class _Part(NamedTuple):
+    """Sessions of which the judge says the same: their share of all, and people's share of yes."""
+
+    weight: float
     share: float
     low: float
     high: float
 
 
-def _rated(people: npt.NDArray[np.float64], word: float, alpha: float) -> _Rated:
-    """People's share of yes where the judge gives its ``word``.
-
-    Where nobody labelled any, that word stands, and anything may be true.
-    """
+def _part(weight: float, people: npt.NDArray[np.float64], word: float, alpha: float) -> _Part:
+    """Where nobody labelled any, the judge's ``word`` stands, and anything may be true."""
     known = wilson(int(people.sum()), people.size, alpha)
-    return _Rated(word, 0.0, 1.0) if known is None else _Rated(people.mean(), known.low, known.high)
+    if known is None:
+        return _Part(weight, word, 0.0, 1.0)
+    return _Part(weight, float(people.mean()), known.low, known.high)
 
 
 def _check_paired(people: int, judged: int) -> None:

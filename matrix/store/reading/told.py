@@ -9,10 +9,24 @@ import pyarrow.compute as pc
 from matrix.model.exported import ExportedFacts
 from matrix.model.metrics import FAILED, SESSION_METRICS
 from matrix.store.reading.reader import RunTables
+from matrix.store.run.run_folder import RunFile
 
 UNIT_EVENT: Final = "unit"
 """Event of an imported session that says which unit of its file it is."""
 _SCORE: Final = "score"
+
+
+def facts_given(run: RunFile) -> ExportedFacts | None:
+    """What the file said that a run was imported from; ``None`` where there was no such file."""
+    given = (run.spec.get("options") or {}).get("exported") if run.imported else None
+    return None if given is None else ExportedFacts.model_validate(given)
+
+
+def tells_failures(run: RunFile) -> bool:
+    """Whether it is known of a run what failed: not where it was imported without that."""
+    if (facts := facts_given(run)) is not None:
+        return FAILED not in facts.untold
+    return not run.imported or bool((run.spec.get("options") or {}).get("tells_failures"))
 
 
 def untold_in(tables: RunTables) -> frozenset[str]:
@@ -22,12 +36,11 @@ def untold_in(tables: RunTables) -> frozenset[str]:
     did not know either.
     """
     run = tables.run
-    options = run.spec.get("options") or {}
     if not run.imported:
         return frozenset()
-    if options.get("exported"):
-        return frozenset(ExportedFacts.model_validate(options["exported"]).untold)
-    found = set() if options.get("tells_failures") else {FAILED}
+    if (facts := facts_given(run)) is not None:
+        return frozenset(facts.untold)
+    found = set() if tells_failures(run) else {FAILED}
     names = [name for name in SESSION_METRICS if name != _SCORE]
     table = tables.table("sessions", names)
     most = {name: pc.max(table[name]).as_py() for name in names}

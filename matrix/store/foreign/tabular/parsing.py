@@ -14,6 +14,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from matrix.model.documents.json_objects import FieldTwice, each_once
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.files import open_plain
 from matrix.model.lines import delimiter_of
@@ -56,22 +57,17 @@ def parse_json(text: str, source: str, line: int | None = None) -> Any:
         BadInput: It is none, or an object names a field twice, of which one would be lost.
     """
 
-    def once(fields: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(fields)
-        if len(found) < len(fields):
-            names = [name for name, _ in fields]
-            twice = next(name for name in names if names.count(name) > 1)
-            raise mistake_in(source, f"has the field {shown(twice)} twice in one object", line)
-        return found
-
     def whole(digits: str) -> int | str:
         return int(digits) if len(digits) <= _LONGEST_DIGITS else digits
 
     try:
-        return json.loads(text, parse_int=whole, object_pairs_hook=once)
+        return json.loads(text, parse_int=whole, object_pairs_hook=each_once)
     except json.JSONDecodeError as error:
         told = f"is no JSON: {error.msg}"
         raise mistake_in(source, told, (line or 1) + error.lineno - 1) from None
+    except FieldTwice as twice:
+        told = f"has the field {shown(twice.name)} twice in one object"
+        raise mistake_in(source, told, line) from None
     except RecursionError:
         raise mistake_in(source, "is no JSON that is read: it is nested too deep", line) from None
 
