@@ -281,7 +281,7 @@ def test_a_file_says_what_its_run_was_played_with_and_a_comparison_what_is_other
         "import matrix\n@matrix.scenario(cases='cases.csv', simulated={'agent': 'four'})\n"
         "async def sums(ctx, question: str):\n"
         "    said = await ctx.ask('agent', question)\n"
-        "    if FAILS and ctx.plan.round % 3 == 0:\n        raise ValueError\n"
+        "    if FAILS and ctx.plan.round % 3 == 2:\n        raise ValueError\n"
         "    ctx.score('right', len(said.text) + ctx.plan.round % 2)\n"
     )
     play = ("run", "sums.py", "--executor", "in-process", "--per-cell", "12", "--quiet")

@@ -24,8 +24,9 @@ _BY_SIGN: Final = {
     "¥": "JPY", "jpy": "JPY", "chf": "CHF", "cny": "CNY", "₹": "INR", "inr": "INR",
 }  # fmt: skip
 _AMOUNT: Final = re.compile(
-    r"(?P<before>[^\d\s.+-]*)\s*(?P<number>[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?)"
-    r"\s*(?P<after>[^\d\s.+-]*)"
+    r"(?P<before>[^\d\s.+-]{0,8})\s{0,8}"
+    r"(?P<number>[+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,4})?)"
+    r"\s{0,8}(?P<after>[^\d\s.+-]{0,8})"
 )
 _LONGEST: Final = 60
 _NONE: Final = "no currency"
