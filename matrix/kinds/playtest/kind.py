@@ -27,6 +27,7 @@ from matrix.kinds.playtest.setup.state import PlaytestState
 from matrix.kinds.playtest.table.casting import cast_group
 from matrix.kinds.playtest.table.creation import create_characters
 from matrix.kinds.playtest.table.judge import QUALITY, RUBRIC, judge_session
+from matrix.kinds.playtest.table.review import review_issues
 from matrix.kinds.playtest.table.scoring import (
     SCORE_NAMES,
     record_composite,
@@ -220,7 +221,7 @@ class PlaytestKind:
         }
 
     async def finish(self, ctx: Context, state: PlaytestState) -> None:
-        """Close the books: an open tangent, survey, the judge's verdict, metrics, the composite."""
+        """Close the books: an open tangent, survey, the judge's verdicts, metrics, composite."""
         table = TurnTable.of(ctx)
         if table.options.interview is not None:
             await interview_player(ctx, table, state, table.options.interview)
@@ -233,6 +234,8 @@ class PlaytestKind:
         if table.options.with_judge and state.turns:
             judged = await judge_session(ctx, table, state)
             record_criteria(ctx, RUBRIC, judged, QUALITY)
+        if state.turns:
+            state = await review_issues(ctx, table, state, judged)
         values = record_counts(ctx, state, table.expected)
         values |= record_composite(ctx, state, table.expected, judged, table.options.weights)
         record_passed(ctx, values, table.options.pass_if, self.lower_is_better)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from matrix.judging.rubric_file import RubricFile, read_rubric
 from matrix.kinds.playtest.setup import roles
 from matrix.kinds.playtest.setup.archetypes import Archetype, load_archetypes, unknown_archetypes
 from matrix.kinds.playtest.setup.guide import parse_guide
@@ -24,6 +26,12 @@ from matrix.model.errors import BadInput, Mistake, did_you_mean
 
 MAX_PROMPT_BYTES = 100_000
 FILE_PREFIX = "file://"
+
+RUBRICS = "rubrics"
+"""Name that a session finds the rubrics under by which its judge is asked about issues."""
+
+Rubrics = dict[str, RubricFile]
+"""Issue -> the rubric of its name."""
 
 
 def bind_cell(
@@ -48,6 +56,7 @@ def bind_cell(
         named,
         lambda: _prompt(options.prompt, library),
         lambda: _pool(options, library),
+        lambda: _rubrics(options, library),
         max_turns,
     )
 
@@ -74,8 +83,28 @@ def rebind_session(
         named,
         lambda: str(texts["prompt"]) if same_prompt else _prompt(options.prompt, library),
         lambda: _kept_pool(texts["archetypes"]) if same_pool else _pool(options, library),
+        lambda: _kept_rubrics(texts, options, library),
         kept.plan.max_turns,
     )
+
+
+def _kept_rubrics(
+    texts: Mapping[str, Any], options: PlaytestOptions, library: PackLibrary
+) -> Rubrics:
+    """Those that the session was judged by before, and the library's for what is asked anew."""
+    kept = texts.get(RUBRICS, {})
+    own = {kind: kept[kind] for kind in options.check_issues if kind in kept}
+    new = options.model_copy(
+        update={"check_issues": tuple(one for one in options.check_issues if one not in own)}
+    )
+    return {
+        **_rubrics(new, library),
+        **{kind: RubricFile.model_validate(value) for kind, value in own.items()},
+    }
+
+
+def _dumped(rubrics: Rubrics) -> dict[str, Any]:
+    return {kind: rubric.model_dump(mode="json") for kind, rubric in rubrics.items()}
 
 
 def _kept_pool(archetypes: Mapping[str, Any]) -> dict[str, Archetype]:
@@ -88,11 +117,13 @@ def _joined(
     named: Mapping[str, str],
     find_prompt: Callable[[], str],
     find_pool: Callable[[], dict[str, Archetype]],
+    find_rubrics: Callable[[], Rubrics],
     max_turns: int,
 ) -> Binding:
     mistakes = Mistakes()
     prompt = mistakes.collect(find_prompt) or ""
     pool = mistakes.collect(find_pool) or {}
+    rubrics = mistakes.collect(find_rubrics) or {}
     speaks = options.spokesperson_archetype
     if speaks is not None and pool and speaks not in pool:
         told = f"found {speaks!r}; allowed: {', '.join(sorted(pool))}"
@@ -101,7 +132,7 @@ def _joined(
     mistakes.add(_role_mistakes(named))
     mistakes.stop_if_any()
     role_models = {role.name: named.get(role.name) or role.default_model for role in roles.ROLES}
-    return _bound(pack, options, role_models, prompt, pool, max_turns)
+    return _bound(pack, options, role_models, prompt, pool, rubrics, max_turns)
 
 
 def _bound(
@@ -110,6 +141,7 @@ def _bound(
     role_models: Mapping[str, str],
     prompt: str,
     pool: Mapping[str, Archetype],
+    rubrics: Rubrics,
     max_turns: int,
 ) -> Binding:
     content = dict(pack.content)
@@ -126,6 +158,7 @@ def _bound(
             "guide": guide,
             "prompt": prompt,
             "archetypes": archetypes,
+            **({RUBRICS: _dumped(rubrics)} if rubrics else {}),
         },
         prelude=_prelude_content(content, options, role_models, archetypes),
         models=frozenset(entry.model for entry in profile)
@@ -198,6 +231,30 @@ def _pool(options: PlaytestOptions, library: PackLibrary) -> dict[str, Archetype
         raise BadInput(mistakes)
     requested = set(options.group or options.archetypes or known)
     return {id_: archetype for id_, archetype in known.items() if id_ in requested}
+
+
+def _rubrics(options: PlaytestOptions, library: PackLibrary) -> Rubrics:
+    """The rubrics of the issues that the judge is asked about.
+
+    Raises:
+        BadInput: One is not there, cannot be read, or asks for something else than a verdict.
+    """
+    known = library.shared("playtest", "rubrics", ".md") if options.check_issues else {}
+    mistakes = Mistakes()
+    found: Rubrics = {}
+    for kind in options.check_issues:
+        if kind not in known:
+            told = f"no rubric is called {kind!r}; write scenarios/playtest/rubrics/{kind}.md"
+            mistakes.say("run spec", told, "options.check_issues")
+            continue
+        rubric = mistakes.collect(partial(read_rubric, known[kind]))
+        if rubric is not None and rubric.answer != "verdict":
+            told = f"found answer: {rubric.answer}; what asks about an issue has answer: verdict"
+            mistakes.say(str(known[kind]), told, "answer")
+        elif rubric is not None:
+            found[kind] = rubric
+    mistakes.stop_if_any()
+    return found
 
 
 def _role_mistakes(named: Mapping[str, str]) -> list[Mistake]:

@@ -32,6 +32,7 @@ ADDED_LATER: Final = (
     "early_end",
     "end_on",
     "pass_if",
+    "check_issues",
 )
 """Options that came after the first runs were made, and are left out of plans at their defaults.
 
@@ -40,6 +41,7 @@ Ids of sessions are made from what a plan says, so a plan that uses none of thes
 
 
 HardFailure = Literal["loop", "breakdown", "contradiction"]
+CheckedIssue = Literal["contradiction", "character_break"]
 
 
 class Weights(BaseModel):
@@ -188,6 +190,12 @@ class PlaytestOptions(BaseModel):
                 raise ValueError(f"survey: {question!r} is listed twice; each question once")
         return self
 
+    @model_validator(mode="after")
+    def _checked_once(self) -> PlaytestOptions:
+        if len(set(self.check_issues)) < len(self.check_issues):
+            raise ValueError("check_issues: lists an issue twice; each once")
+        return self
+
     early_end: float = Field(
         default=0.5,
         ge=0,
@@ -198,6 +206,12 @@ class PlaytestOptions(BaseModel):
         default=("loop", "breakdown"),
         max_length=3,
         description="Hard failures that end a session: loop, breakdown, contradiction.",
+    )
+    check_issues: tuple[CheckedIssue, ...] = Field(
+        default=(),
+        max_length=2,
+        description="Issues that the judge is asked about in sessions in which the patterns found "
+        "none and its marks hint at one: contradiction, character_break. What it finds counts.",
     )
     pass_if: dict[Annotated[str, Field(max_length=100)], float] = Field(
         default={},

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from matrix.judging.asking import TRIES
@@ -30,6 +30,14 @@ MEMORY_TOKENS = 1500
 """What a player is reminded of before being asked about the whole session."""
 
 Three = tuple[float, float, float]
+
+_QUOTING = 130.0
+"""Tokens of a verdict on issues, which gives the words of two messages."""
+
+_REVIEWED: Three = (0.2, 0.6, 1.0)
+_ALL_REVIEWED: Three = (0.8, 0.9, 1.0)
+"""Share of sessions in which patterns found no issue of a type, and the judge's marks, where it
+gives any, are not the best."""
 
 _UNSURE: Three = (0.7, 0.9, 1.0)
 _UNSURE_OF_BEATS: Three = (0.25, 0.5, 1.0)
@@ -98,10 +106,24 @@ def session_profile(
         *_survey(options, role_models, pool, turns[1]),
     )
     if not options.with_judge:
-        return profile
+        return (*profile, *_review(options, one))
     repeats = float(options.judge_repeats)
     judge = one(roles.JUDGE, (repeats, repeats, TRIES * repeats), _VERDICT)
-    return (*profile, judge._replace(at_once=repeats))
+    return (*profile, judge._replace(at_once=repeats), *_review(options, one))
+
+
+def _review(
+    options: PlaytestOptions, one: Callable[[str, Three, float], RoleProfile]
+) -> tuple[RoleProfile, ...]:
+    """The judge asked about issues, where patterns are unsure: of all sessions without its marks.
+
+    Of what it was asked about it gives its quotations, which are longer than marks.
+    """
+    asked = float(len(options.check_issues))
+    if not asked:
+        return ()
+    share = _REVIEWED if options.with_judge else _ALL_REVIEWED
+    return (one(roles.JUDGE, _times((asked, asked, TRIES * asked), share), _QUOTING),)
 
 
 def _told(turns: float) -> float:

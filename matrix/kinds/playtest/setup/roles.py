@@ -19,6 +19,7 @@ CREATION: Final = "creation"
 ASIDE: Final = "aside"
 SURVEY: Final = "survey"
 INTERVIEW: Final = "interview"
+REVIEW: Final = "review"
 PLAYTEST_RUBRIC: Final = "playtest"
 """Tags of calls: the stage that they belong to, or the rubric; calls of plain turns have none."""
 
@@ -38,6 +39,7 @@ TOKENS: Final[Mapping[str, int]] = {
     SPOKESPERSON: 220,
     CLASSIFIER: 220,
     JUDGE: 600,
+    REVIEW: 800,
     PERSONA: 300,
     SURVEY: 800,
     INTERVIEW: 400,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from matrix.judging.rubric_file import RubricFile
 from matrix.kinds.context import Context, MessageLog
 from matrix.kinds.playtest.detect.observe import World
 from matrix.kinds.playtest.setup import roles
+from matrix.kinds.playtest.setup.binding import RUBRICS
 from matrix.kinds.playtest.setup.options import PlaytestOptions
 from matrix.kinds.playtest.setup.prompts import narrator_system
 from matrix.kinds.playtest.setup.state import PlaytestState, Seat
@@ -24,16 +27,19 @@ class TurnTable(NamedTuple):
     guide: str
     prompt: str
     archetypes: dict[str, dict[str, Any]]
+    rubrics: Mapping[str, RubricFile]
 
     @staticmethod
     def of(ctx: Context) -> TurnTable:
         """The table of this session."""
+        options = PlaytestOptions.model_validate(ctx.plan.options)
         return TurnTable(
-            options=PlaytestOptions.model_validate(ctx.plan.options),
+            options=options,
             scenario=ctx.resource("scenario"),
             guide=ctx.resource("guide"),
             prompt=ctx.resource("prompt"),
             archetypes=ctx.resource("archetypes"),
+            rubrics=_rubrics(ctx) if options.check_issues else {},
         )
 
     @property
@@ -61,6 +67,12 @@ class TurnTable(NamedTuple):
         """The model that ``role`` uses for a member of the group with this archetype."""
         own = str(self.archetypes[archetype]["model"]) if archetype in self.archetypes else ""
         return roles.model_of(role, ctx.plan.roles, own)
+
+
+def _rubrics(ctx: Context) -> dict[str, RubricFile]:
+    """Issue -> the rubric by which a judge is asked about it."""
+    kept = ctx.resource(RUBRICS)
+    return {kind: RubricFile.model_validate(value) for kind, value in kept.items()}
 
 
 def persona_of(log: MessageLog, seat: Seat) -> str:

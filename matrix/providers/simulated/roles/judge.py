@@ -35,6 +35,8 @@ _TIE: Final = 0.1
 _PASSES: Final = 2.8
 """Points of 1-5 that a verdict passes from."""
 _NUMBERED = re.compile(r"^\[(\d+)\] ", re.MULTILINE)
+_NARRATED = re.compile(r"^\[(\d+)\] narrator: ", re.MULTILINE)
+_OF_CONTRADICTIONS: Final = "Does the narrator contradict the story so far?"
 _PREDICATE = re.compile(r" is ([a-z]+)\.$")
 _OPPOSITES: Final[tuple[tuple[str, str], ...]] = tuple(
     (one[1], other[1])
@@ -83,7 +85,10 @@ def judge(messages: Sequence[ChatMessage], rng: random.Random, traits: Traits) -
     if asks_for_line(messages[0].content):
         noise = traits.judge_bias + rng.gauss(0.0, traits.judge_noise)
         word = "PASS" if _overall(seen) + noise >= _PASSES else "FAIL"
-        return f"VERDICT: {word if transcript.strip() else 'UNCERTAIN'} - {_reason(seen)}"
+        if _OF_CONTRADICTIONS in messages[0].content:
+            word = "FAIL" if seen.contradictions else "PASS"
+        told = _reason(seen) + _cites(transcript, _NARRATED)
+        return f"VERDICT: {word if transcript.strip() else 'UNCERTAIN'} - {told}"
     verdict: dict[str, float | str] = {}
     for name in names:
         score = _FORMULAS.get(name, _overall)(seen)
@@ -118,9 +123,9 @@ def asks_for_line(system: str) -> bool:
     return "VERDICT: PASS|FAIL|UNCERTAIN" in system
 
 
-def _cites(transcript: str) -> str:
+def _cites(transcript: str, pattern: re.Pattern[str] = _NUMBERED) -> str:
     """The last numbered message, where messages are numbered."""
-    numbers = _NUMBERED.findall(transcript)
+    numbers = pattern.findall(transcript)
     return f" See [{numbers[-1]}]." if numbers else ""
 
 

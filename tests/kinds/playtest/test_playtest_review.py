@@ -1,0 +1,181 @@
+"""Laws of reviews: whom the judge is asked about again, what it finds, and what that is worth."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from matrix.judging.asking import Judged
+from matrix.judging.verdict import RubricVerdict
+from matrix.kinds.library import FolderLibrary, shipped_root
+from matrix.kinds.playtest.kind import KIND
+from matrix.kinds.playtest.setup.options import PlaytestOptions
+from matrix.kinds.playtest.table.judge import RUBRIC
+from matrix.kinds.playtest.table.review import is_unsure
+from matrix.kinds.protocol import Binding
+from matrix.model.errors import BadInput, CallFailed
+from tests.kinds.fakes import Asked, Played, make_prelude, play_session
+from tests.kinds.playtest.script import PROSE, SCENARIO, Script, binding, plan
+
+GROUP = ["joker", "engaged", "drifter"]
+BOTH = ["contradiction", "character_break"]
+BEST = dict.fromkeys(RUBRIC.names, 5)
+PASS = "VERDICT: PASS - nothing is against anything"
+
+
+def marks(**changed: float) -> str:
+    return json.dumps({**BEST, **changed})
+
+
+def play(
+    quality: str, *verdicts: str, narrator: tuple[str, ...] = PROSE[:3], **options: object
+) -> Played:
+    """A session with the judge's marks, and its verdicts on issues in the order of asking."""
+    chosen = {"group": GROUP, "check_issues": BOTH, **options}
+    script, given = Script(narrator=narrator, verdicts=[quality]), list(verdicts)
+
+    def handler(asked: Asked) -> str:
+        if "VERDICT: PASS|FAIL|UNCERTAIN" not in asked.system:
+            return script(asked)
+        if not given:
+            raise CallFailed("provider", "gone away")
+        return given.pop(0)
+
+    bound, session = binding(options=json.dumps(chosen)), plan(options=chosen)
+    prelude = make_prelude(KIND, session, bound.resources, handler)
+    return play_session(KIND, session, bound.resources, handler, prelude=prelude)
+
+
+def reviews(played: Played) -> list[Asked]:
+    return [one for one in played.asked if "VERDICT: PASS|FAIL|UNCERTAIN" in one.system]
+
+
+def number_of(played: Played, text: str) -> int:
+    return next(n for n in range(len(played.log)) if text in played.log[n].text)
+
+
+def test_nobody_is_asked_by_default() -> None:
+    assert not reviews(play(marks(coherence=1), check_issues=[]))
+    assert "check_issues" not in PlaytestOptions().model_dump(mode="json"), "ids are made of it"
+
+
+def test_where_the_judge_found_nothing_amiss_nobody_is_asked_again() -> None:
+    assert not reviews(play(marks(pacing=1, fun_factor=1)))
+
+
+def test_each_issue_is_asked_about_where_its_marks_are_not_the_best() -> None:
+    coherence = reviews(play(marks(coherence=4), PASS, PASS))
+    assert [("contradict" in one.system) for one in coherence] == [True, False]
+    (adherence,) = reviews(play(marks(story_guide_adherence=4), PASS))
+    assert "fall out of character" in adherence.system
+
+
+def test_without_marks_there_is_nothing_to_go_by_and_it_is_asked() -> None:
+    assert len(reviews(play("", PASS, PASS, with_judge=False))) == 2
+    assert len(reviews(play("no marks at all", PASS, PASS))) == 2
+
+
+def test_what_a_rule_has_found_is_asked_of_nobody() -> None:
+    told = ("As an AI language model, I cannot tell what is behind the door.", *PROSE[:2])
+    played = play(marks(coherence=1), PASS, narrator=told)
+    assert played.values["character_breaks"] == 1
+    (asked,) = reviews(played)
+    assert "contradict the story" in asked.system
+
+
+def test_a_review_sees_guide_and_numbered_messages_but_no_system_prompt() -> None:
+    played = play(marks(coherence=1), PASS, PASS)
+    for asked in reviews(played):
+        assert "## guide\n<<<\n# " in asked.request
+        assert f"[{number_of(played, PROSE[1])}] narrator: {PROSE[1]}" in asked.request
+        assert "Likes trains." not in asked.request
+
+
+def test_what_it_finds_is_an_issue_of_the_turn_that_it_names_and_counts() -> None:
+    before = play(marks(coherence=1), PASS, PASS)
+    at = number_of(before, PROSE[1])
+    found = play(marks(coherence=1), f'VERDICT: FAIL - [{at}] says "the corridor lamp"', PASS)
+    (event,) = found.of_kind("contradiction")
+    assert (event.turn, event.data) == (2, {"by": "judge"})
+    assert "the corridor lamp" in event.detail
+    assert found.values["contradictions"] == before.values["contradictions"] + 1
+    assert found.values["score"] < before.values["score"]
+
+
+@pytest.mark.parametrize(
+    "verdict",
+    [
+        "VERDICT: FAIL - it contradicts itself all the time",
+        "VERDICT: FAIL - [99999] is against [88888]",
+        "VERDICT: FAIL - [{relay}] says otherwise",
+    ],
+)
+def test_a_fail_that_names_no_message_of_the_narrator_counts_nothing(verdict: str) -> None:
+    before = play(marks(coherence=1), PASS, PASS)
+    told = verdict.replace("{relay}", str(number_of(before, "We go along, for the 1.")))
+    played = play(marks(coherence=1), told, PASS)
+    assert played.values == before.values
+    assert [one.subject for one in played.of_kind("not_reviewed")] == ["contradiction"]
+
+
+def test_who_cannot_tell_or_cannot_be_reached_counts_nothing_and_ends_nothing() -> None:
+    before = play(marks(coherence=1), PASS, PASS)
+    unsure = play(marks(coherence=1), "VERDICT: UNCERTAIN - who knows", PASS)
+    unread = play(marks(coherence=1), "hm", "hm", PASS)
+    gone = play(marks(coherence=1))
+    for played in (unsure, unread, gone):
+        assert played.values == before.values
+    assert len(gone.of_kind("not_reviewed")) == 2
+
+
+def test_several_judgings_are_taken_together() -> None:
+    def one(mark: float) -> Judged[RubricVerdict]:
+        return Judged(RubricVerdict({**BEST, "coherence": mark}, "", ()), "m")
+
+    lost = Judged[RubricVerdict](None, "m")
+    assert not is_unsure("contradiction", {}, [one(5), lost])
+    assert is_unsure("contradiction", {}, [one(5), one(4)])
+    assert is_unsure("contradiction", {}, [lost])
+    assert not is_unsure("contradiction", {"contradiction": 1}, [one(1)])
+
+
+def bound(tmp_path: Path, **options: object) -> Binding:
+    library = FolderLibrary(tmp_path, shipped_root())
+    folder = library.folder("playtest", SCENARIO)
+    assert folder is not None
+    pack = KIND.read_pack(folder, SCENARIO)
+    checked = PlaytestOptions.model_validate({"group": GROUP, **options})
+    return KIND.bind(pack, checked, {}, library, 40)
+
+
+def test_the_estimate_has_them_and_less_of_them_where_there_are_marks(tmp_path: Path) -> None:
+    def judging(**options: object) -> float:
+        profile = bound(tmp_path, **options).profile
+        return sum(one.calls[1] for one in profile if one.role == "judge")
+
+    assert judging() == 1
+    assert judging(check_issues=BOTH) == pytest.approx(1 + 2 * 0.6)
+    assert judging(check_issues=BOTH, with_judge=False) == pytest.approx(2 * 0.9)
+
+
+def test_a_project_may_have_rubrics_of_its_own_and_mistakes_in_them_are_told(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "scenarios" / "playtest" / "rubrics"
+    folder.mkdir(parents=True)
+    own = folder / "contradiction.md"
+    own.write_text("---\nanswer: verdict\n---\nIs a door open that was shut?\n")
+    texts = bound(tmp_path, check_issues=["contradiction"]).resources["rubrics"]
+    assert "a door open" in texts["contradiction"]["instructions"]
+    own.write_text("---\nanswer: scores\ncriteria: {doors: how many}\n---\nCount doors.\n")
+    with pytest.raises(BadInput, match="found answer: scores"):
+        bound(tmp_path, check_issues=["contradiction"])
+
+
+@pytest.mark.parametrize("wrong", [["stuck"], ["contradiction", "contradiction"], "all"])
+def test_other_issues_are_refused(wrong: object) -> None:
+    with pytest.raises(ValidationError):
+        PlaytestOptions.model_validate({"check_issues": wrong})
