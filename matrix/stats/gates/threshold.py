@@ -92,8 +92,9 @@ def mean_threshold(
     known = own_mean(table[:, None] if table.ndim == 1 else table, 2 * alpha)
     interval = known.interval
     kind: ThresholdKind = "not_enough_data"
-    if known.se is None and known.fewest >= MIN_ROUNDS:
-        interval = all_alike(known.mean, known.n_rounds, alpha)
+    if known.se is None:
+        enough = known.fewest >= MIN_ROUNDS
+        interval = all_alike(known.mean, known.n_rounds, alpha) if enough else None
     if interval is not None and known.n_rounds >= MIN_ROUNDS:
         low, high = interval.low - threshold, interval.high - threshold
         if not higher_is_better:

@@ -19,7 +19,8 @@ zeros defeat this as they do every interval for means: failures are counted by t
 
 Of scores that are 0 or 1 the ends are Clopper's and Pearson's, of as many independent sessions as
 would leave as much doubt (`matrix.stats.estimates.proportions.clopper_pearson_effective`): of a
-rate near 0 or 1, Hall's reach over the whole scale.
+rate near 0 or 1, Hall's reach over the whole scale. Where all are 0, or all 1, every
+round counts as one session.
 """
 
 from __future__ import annotations
@@ -32,7 +33,11 @@ import numpy.typing as npt
 
 from matrix.stats.estimates.interval import Interval, check_alpha
 from matrix.stats.estimates.means import ROUNDING
-from matrix.stats.estimates.proportions import clopper_pearson_effective
+from matrix.stats.estimates.proportions import (
+    clopper_pearson_effective,
+    clopper_pearson_lower,
+    clopper_pearson_upper,
+)
 from matrix.stats.estimates.student import t_quantile, t_two_sided_p
 from matrix.stats.rounds.balancing import degrees_of_freedom
 from matrix.stats.rounds.round_table import BoolArray, FloatArray
@@ -69,8 +74,9 @@ class OwnMean:
         df: Degrees of freedom, at most ``n_rounds - 1``; ``None`` where ``se`` is.
         skewness: Skewness of the mean's error, about that of rounds over the root of their number;
             ``None`` where ``se`` is.
-        interval: ``None`` where ``se`` is, or where the radius is infinite. It knows of no scale
-            but that of 0 or 1, and may reach beyond the highest score that can be given.
+        interval: ``None`` where ``se`` is, but of scores that are all 0 or all 1, and where the
+            radius is infinite. It knows of no scale but that of 0 or 1, and may reach beyond the
+            highest score that can be given.
     """
 
     n_rounds: int
@@ -124,19 +130,22 @@ def own_mean(scores: npt.ArrayLike, alpha: float = 0.05, *, radius: float | None
     size = float(np.abs(table[scored]).max(initial=0.0))
     error = _error(table[inner] - centres, scored[inner], size)
     interval, sessions = None, int(counts.sum())
-    if mean is not None and error is not None and not (radius is not None and isinf(radius)):
+    fewest = int(counts.min()) if counts.size else 0
+    if mean is not None and not (radius is not None and isinf(radius)):
         yes_no = bool(np.isin(table[scored], (0.0, 1.0)).all())
-        interval = (
-            _of_rate(mean, error, n, sessions, alpha, radius)
-            if yes_no
-            else _interval(mean, error, n, alpha, radius)
-        )
+        if error is None:
+            if yes_no and mean in (0.0, 1.0) and fewest > 1:
+                interval = _all_alike(mean, n, alpha, radius)
+        elif yes_no:
+            interval = _of_rate(mean, error, n, sessions, alpha, radius)
+        else:
+            interval = _interval(mean, error, n, alpha, radius)
     return OwnMean(
         n_rounds=n,
         n_scenarios=counts.size,
         left_out=known.size - counts.size,
         sessions=sessions,
-        fewest=int(counts.min()) if counts.size else 0,
+        fewest=fewest,
         mean=mean,
         se=None if error is None else error.se,
         df=None if error is None else error.df,
@@ -196,6 +205,14 @@ def _of_rate(
     level = alpha if radius is None else t_two_sided_p(radius, rounds - 1)
     found = clopper_pearson_effective(mean, error.se, sessions, error.df, level)
     return Interval(found.low, found.high, 1.0 - alpha)
+
+
+def _all_alike(mean: float, rounds: int, alpha: float, radius: float | None) -> Interval:
+    """Of scores that are all 0, or all 1: nothing shows how alike a round's are, so each is one."""
+    level = alpha if radius is None else t_two_sided_p(radius, rounds - 1)
+    ones = round(mean) * rounds
+    low = clopper_pearson_lower(ones, rounds, level / 2)
+    return Interval(low, clopper_pearson_upper(ones, rounds, level / 2), 1.0 - alpha)
 
 
 def hall_quantile(quantile: float, skewness: float) -> float:

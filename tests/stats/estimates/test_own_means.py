@@ -349,6 +349,20 @@ def test_independent_yes_no_scores_of_one_scenario_have_clopper_and_pearsons_int
         assert (low, high) == pytest.approx((exact.low, exact.high), abs=0.01)
 
 
+@pytest.mark.parametrize(("ones", "scenarios"), [(True, 1), (True, 4), (False, 3)])
+def test_scores_that_are_all_alike_have_the_exact_interval_of_their_rounds(
+    ones: bool, scenarios: int
+) -> None:
+    scores = np.full((26, scenarios), float(ones))
+    exact = binomtest(26 * ones, 26).proportion_ci(0.95)
+    assert ends(own_mean(scores)) == pytest.approx((exact.low, exact.high))
+    wider = own_mean(scores, radius=3.0).interval
+    assert wider is not None
+    assert wider.high - wider.low > exact.high - exact.low
+    assert own_mean(scores * 70.0 + 2.0).interval is None, "of no rate"
+    assert own_mean(scores[:1]).interval is None, "seen once"
+
+
 @pytest.mark.parametrize("icc", [0.0, 0.1, 0.3])
 @pytest.mark.parametrize("rate", [0.5, 0.8, 0.9, 0.95])
 @pytest.mark.parametrize("shape", [(10, 4), (30, 1), (30, 5)])
