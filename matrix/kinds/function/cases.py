@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -59,12 +60,12 @@ def read_cases(
     Raises:
         BadInput: All that is wrong with them.
     """
+    mistakes = Mistakes()
     if isinstance(cases, str):
-        read = list(_in_place(folder / cases, cases))
+        read = list(_in_place(folder / cases, cases, mistakes))
     else:
         read = [_Read(one, f"{file}: cases[{number}]") for number, one in enumerate(cases)]
-    mistakes = Mistakes()
-    if not read:
+    if not read and not mistakes.found:
         mistakes.say(cases if isinstance(cases, str) else file, "has no cases; write at least one")
     if len(read) > MOST_CASES:
         mistakes.say(file, f"has {len(read):,} cases; at most {MOST_CASES:,}")
@@ -88,17 +89,18 @@ def read_cases(
     return list(found.values())
 
 
-def _in_place(path: Path, source: str) -> Iterator[_Read]:
+def _in_place(path: Path, source: str, mistakes: Mistakes) -> Iterator[_Read]:
     if path.is_dir():
-        yield from _in_folder(path, source)
+        yield from _in_folder(path, source, mistakes)
         return
     ending = path.suffix.lower()
     if ending == ".csv":
-        yield from _in_csv(_text(path, source), source)
+        yield from _in_csv(_text(path, source), source, mistakes)
     elif ending == ".jsonl":
         for number, line in enumerate(_text(path, source).splitlines(), 1):
             if line.strip():
-                yield _Read(_json(line, source, number), source, number)
+                if (value := mistakes.collect(partial(_row, line, source, number))) is not None:
+                    yield value
     elif ending == ".json":
         values = _json(_text(path, source), source)
         if not isinstance(values, list):
@@ -109,7 +111,7 @@ def _in_place(path: Path, source: str) -> Iterator[_Read]:
         raise BadInput([Mistake(source, None, "", told)])
 
 
-def _in_csv(text: str, source: str) -> Iterator[_Read]:
+def _in_csv(text: str, source: str, mistakes: Mistakes) -> Iterator[_Read]:
     """Rows of a table, separated as its first line is; an empty field is a value not given."""
     delimiter = delimiter_of(text.split("\n", 1)[0])
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
@@ -123,28 +125,46 @@ def _in_csv(text: str, source: str) -> Iterator[_Read]:
                 continue
             if len(row) != len(header):
                 told = f"has {len(row)} fields, and the first line {len(header)} columns"
-                raise BadInput([Mistake(source, reader.line_num, "", told)])
+                mistakes.add([Mistake(source, reader.line_num, "", told)])
+                continue
             values = {name: value for name, value in zip(header, row, strict=True) if value}
             yield _Read(values, source, reader.line_num)
     except csv.Error as error:
         raise BadInput([Mistake(source, reader.line_num, "", f"is no CSV: {error}")]) from None
 
 
-def _in_folder(folder: Path, source: str) -> Iterator[_Read]:
+def _in_folder(folder: Path, source: str, mistakes: Mistakes) -> Iterator[_Read]:
     """Each file of values is a case, and each folder, whose files are its values."""
     for path in sorted(folder.iterdir()):
         if path.name.startswith("."):
             continue
-        told = f"{source}/{path.name}"
-        if path.is_dir():
-            inside = [one for one in sorted(path.iterdir()) if not one.name.startswith(".")]
-            values = {one.stem: _value(one, f"{told}/{one.name}") for one in inside}
-            yield _Read(values, told, None, path.name)
-        elif path.suffix.lower() in _VALUES:
-            yield _Read(_value(path, told), told, None, path.stem)
-        else:
-            known = f"a case is a folder, or a file ending in {' '.join(_VALUES)}"
-            raise BadInput([Mistake(told, None, "", f"is no case; {known}")])
+        if (
+            found := mistakes.collect(partial(_case_at, path, f"{source}/{path.name}"))
+        ) is not None:
+            yield found
+
+
+def _case_at(path: Path, source: str) -> _Read:
+    """The case that a file or folder is.
+
+    Raises:
+        BadInput: It is none; every mistake in it.
+    """
+    if path.is_dir():
+        mistakes, values = Mistakes(), dict[str, JSON]()
+        for one in sorted(path.iterdir()):
+            if not one.name.startswith("."):
+                values[one.stem] = mistakes.collect(partial(_value, one, f"{source}/{one.name}"))
+        mistakes.stop_if_any()
+        return _Read(values, source, None, path.name)
+    if path.suffix.lower() in _VALUES:
+        return _Read(_value(path, source), source, None, path.stem)
+    known = f"a case is a folder, or a file ending in {' '.join(_VALUES)}"
+    raise BadInput([Mistake(source, None, "", f"is no case; {known}")])
+
+
+def _row(text: str, source: str, line: int) -> _Read:
+    return _Read(_json(text, source, line), source, line)
 
 
 def _value(path: Path, source: str) -> JSON:

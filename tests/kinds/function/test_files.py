@@ -179,6 +179,41 @@ def test_every_mistake_in_cases_is_told_with_its_line(project: Project) -> None:
     assert "c.csv: cannot be read: No such file" in refused(project, "plan", "sums.py")
 
 
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        (
+            {"c.csv": "name,question\na\nb,x,y\n../c,x\n"},
+            "c.csv:2: has 1 fields, and the first line 2 columns\n"
+            "c.csv:3: has 3 fields, and the first line 2 columns\n"
+            "c.csv:4: name: found '../c'; a case's name is one line without / * ? [\n",
+        ),
+        (
+            {"c.jsonl": '{"question": "a"}\n{"question"\n7\n{"question": 1, "question": 2}\n'},
+            "c.jsonl:2: is no JSON: unexpected end of data: line 1 column 12 (char 11)\n"
+            "c.jsonl:3: found 7; a case has a value for each name\n"
+            "c.jsonl:4: 'question' is there twice in one object; write it once\n",
+        ),
+        (
+            {"c/a.json": "{", "c/b/question.pdf": "x", "c/b/answer.exe": "x", "c/d.txt": "x"},
+            "c/a.json: is no JSON: EOF while parsing an object at line 1 column 1\n"
+            "c/b/answer.exe: is no value; one is a file ending in .txt .md .json .yaml .yml\n"
+            "c/b/question.pdf: is no value; one is a file ending in .txt .md .json .yaml .yml\n"
+            "c/d.txt: is no case; a case is a folder, or a file ending in .json .yaml .yml\n",
+        ),
+    ],
+    ids=["csv", "jsonl", "folder"],
+)
+def test_cases_that_cannot_be_read_are_all_told_at_once(
+    project: Project, files: dict[str, str], told: str
+) -> None:
+    for name, text in files.items():
+        (project.folder / name).parent.mkdir(parents=True, exist_ok=True)
+        write(project, name, text)
+    write(project, "sums.py", CASED.format(cases=min(files).split("/")[0]))
+    assert refused(project, "plan", "sums.py") == told
+
+
 @pytest.mark.parametrize("sign", [";", "\t"])
 def test_a_table_is_separated_as_its_first_line_is(project: Project, sign: str) -> None:
     write(project, "sums.py", CASED.format(cases="c.csv"))
