@@ -98,9 +98,9 @@ def _in_place(path: Path, source: str, mistakes: Mistakes) -> Iterator[_Read]:
         yield from _in_csv(_text(path, source), source, mistakes)
     elif ending == ".jsonl":
         for number, line in enumerate(_text(path, source).splitlines(), 1):
-            if line.strip():
-                if (value := mistakes.collect(partial(_row, line, source, number))) is not None:
-                    yield value
+            found = mistakes.collect(partial(_row, line, source, number)) if line.strip() else None
+            if found is not None:
+                yield found
     elif ending == ".json":
         values = _json(_text(path, source), source)
         if not isinstance(values, list):

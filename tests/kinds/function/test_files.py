@@ -196,7 +196,7 @@ def test_every_mistake_in_cases_is_told_with_its_line(project: Project) -> None:
         ),
         (
             {"c/a.json": "{", "c/b/question.pdf": "x", "c/b/answer.exe": "x", "c/d.txt": "x"},
-            "c/a.json: is no JSON: EOF while parsing an object at line 1 column 1\n"
+            "c/a.json: is no JSON: unexpected end of data: line 1 column 2 (char 1)\n"
             "c/b/answer.exe: is no value; one is a file ending in .txt .md .json .yaml .yml\n"
             "c/b/question.pdf: is no value; one is a file ending in .txt .md .json .yaml .yml\n"
             "c/d.txt: is no case; a case is a folder, or a file ending in .json .yaml .yml\n",
