@@ -94,26 +94,33 @@ def test_a_rate_over_the_sessions_that_could_be_judged_is_no_pass(tmp_path: Path
     assert "30 of 80 sessions without a score" in found.sentence
 
 
-def muted(path: Path, *, failing: bool) -> MadeUp:
-    """Three variants, of which one never has a score."""
+def muted(path: Path, *, failing: bool, heard: int = ROUNDS) -> MadeUp:
+    """Three variants, of which one has a score in every so manieth round only, or never."""
     rng = np.random.default_rng(3)
     rows = []
     for n in range(ROUNDS):
         for name, mean in (("plain", 50.0), ("warm", 60.0)):
             rows.append(Row({"prompt": name}, n, score=float(mean + rng.normal(0, 4))))
         lost = "failed" if failing else "completed"
-        rows.append(Row({"prompt": "mute"}, n, score=None, outcome=lost))  # type: ignore[arg-type]
+        some = None if (n + 1) % heard or n + 1 == ROUNDS else 45.0 + n % 3
+        how = lost if some is None else "completed"
+        rows.append(Row({"prompt": "mute"}, n, score=some, outcome=how))  # type: ignore[arg-type]
     spec = {"name": "made-up", "kind": "playtest", "compare": {"failure_margin": 20}}
     return make_run(path, rows, {"prompt": ("plain", "warm", "mute")}, spec=spec)
 
 
-def test_a_variant_without_any_score_keeps_nobody_waiting_and_is_beaten_by_nobody(
+def test_a_variant_with_hardly_a_score_keeps_nobody_waiting_and_is_beaten_by_nobody(
     tmp_path: Path,
 ) -> None:
     never = muted(tmp_path / "never", failing=False).compare()
     assert (never.verdict.kind, never.verdict.winner) == ("winner", 1)
     assert never.sentence.startswith("warm beats plain by ")
-    assert "; mute is out, as none of its sessions has a score." in never.sentence
+    assert "; mute is out, as too few of its sessions have a score to compare it." in never.sentence
+    hardly = muted(tmp_path / "hardly", failing=False, heard=6).compare()
+    assert (hardly.verdict.kind, hardly.verdict.winner) == ("winner", 1)
+    assert "; mute is out, as too few of its sessions have" in hardly.sentence
+    often = muted(tmp_path / "often", failing=False, heard=2).compare()
+    assert not often.verdict.beaten
     failed = muted(tmp_path / "failed", failing=True).compare()
     assert failed.verdict.winner == 1
     assert failed.sentence.startswith("warm beats plain by ")

@@ -45,7 +45,7 @@ class Beaten:
         at: Length of the prefix at the look that showed it.
         why: ``score``: the other is shown to be better, and not to fail noticeably more often.
             ``failures``: it is shown to fail more often than the other by more than the margin.
-            ``unscored``: none of its sessions has a score, so it cannot be compared.
+            ``unscored``: too few of its rounds have a score for it to be compared.
     """
 
     variant: int
@@ -164,16 +164,33 @@ def _sides(tracks: Tracks, rules: Rules) -> Iterator[tuple[Track, int, int, int,
         yield track, a, b, -better, False
 
 
-def without_scores(table: RoundTable, length: int) -> list[Beaten]:
-    """Variants without any score in so many rounds, as long as two others have some.
+FEW_SCORES = 3
+"""A variant of which at most one round in so many has a score cannot be compared."""
 
-    They are missing from every comparison, and would keep the others waiting for ever.
+
+def with_few_scores(table: RoundTable, rules: Rules, first: int) -> list[Beaten]:
+    """Variants with hardly a score after some rounds, as long as two others have more.
+
+    They are missing from nearly every pair, and would keep the others waiting, or for ever. Which
+    they are depends on what has a score, and on none of the scores. Of unpaired samples, which may
+    be of any size, those without any score.
+
+    Args:
+        table: Complete prefix of rounds.
+        rules: What was declared before launch.
+        first: Rounds at the first look that may find one; each later round is another.
     """
-    scored = ~np.isnan(table.scores[:length]).all(axis=(0, 1))
-    if table.prefix_length < length or int(scored.sum()) < 2:
-        return []
-    first = int(scored.argmax())
-    return [Beaten(int(one), first, length, "unscored") for one in np.flatnonzero(~scored)]
+    length = table.prefix_length
+    lived = np.cumsum(table.live[:length], axis=0)
+    scored = (~np.isnan(table.scores[:length])).any(axis=1).cumsum(axis=0)
+    few = scored == 0 if rules.unit == "unpaired" else FEW_SCORES * scored <= lived
+    few &= ((~few).sum(axis=1) >= 2)[:, None]
+    found = []
+    for one in range(table.n_variants):
+        at = _first_from(few[:, one], first)
+        if at is not None:
+            found.append(Beaten(one, int((~few[at - 1]).argmax()), at, "unscored"))
+    return found
 
 
 def _eliminations(tracks: Tracks, table: RoundTable, rules: Rules) -> tuple[Beaten, ...]:
@@ -188,7 +205,7 @@ def _eliminations(tracks: Tracks, table: RoundTable, rules: Rules) -> tuple[Beat
         at = _first_from(better, rules.first_look)
         if at is not None:
             found.append(Beaten(loser, by, at))
-    found += without_scores(table, rules.first_look)
+    found += with_few_scores(table, rules, rules.first_look)
     gone: dict[int, Beaten] = {}
     for one in sorted(found, key=lambda one: _order(one, found)):
         beater = gone.get(one.by)

@@ -21,7 +21,7 @@ from matrix.stats.rounds.rules import Flag, Reason, Rules, VerdictKind
 from matrix.stats.verdicts.comparisons import Comparison, fixed_n_comparisons
 from matrix.stats.verdicts.ruling import Ruling, crowned, decide, too_early
 from matrix.stats.verdicts.sensitivity import Sensitivity, sensitivities
-from matrix.stats.verdicts.sequential import Beaten, LookOutcome, look, without_scores
+from matrix.stats.verdicts.sequential import Beaten, LookOutcome, look, with_few_scores
 
 DEFAULT_RULES = Rules()
 
@@ -89,7 +89,7 @@ class Verdict:
             equivalence; ``None`` for other verdicts. Later rounds never change the verdict.
         beaten: Variants that cannot win any more, in the order in which that was shown; they may
             be left out of rounds to come. With the fixed engine, those that fail too often or have
-            no score.
+            hardly a score.
     """
 
     kind: VerdictKind
@@ -177,13 +177,13 @@ def fixed_n_verdict(
 def _out(
     pairs: tuple[Comparison, ...], table: RoundTable, rules: Rules, strict: float
 ) -> tuple[Beaten, ...]:
-    """Variants that have no score, or are shown to fail more often by more than the margin."""
+    """Variants with hardly a score, or shown to fail more often by more than the margin."""
     gone: dict[int, Beaten] = {}
     for pair in pairs:
         for one in (pair, pair.reversed()):
             if one.failures.b_exceeds(rules.failure_margin, strict):
                 gone.setdefault(one.b, Beaten(one.b, one.a, table.prefix_length, "failures"))
-    for mute in without_scores(table, table.prefix_length):
+    for mute in with_few_scores(table, rules, table.prefix_length):
         gone.setdefault(mute.variant, mute)
     return tuple(gone.values())
 

@@ -112,7 +112,7 @@ class Wording:
     def _gone(self, one: Beaten) -> str:
         name, other, when = self.names[one.variant], self.names[one.by], self.paired_on
         if one.why == "unscored":
-            return f"{name} is out, as none of its sessions has a score"
+            return f"{name} is out, as too few of its sessions have a score to compare it"
         if one.why == "score":
             return f"{name} was beaten by {other} after {when} {one.at:,}"
         if not self.sequential:

@@ -141,6 +141,45 @@ def test_the_interval_is_the_mean_and_so_many_standard_errors(
     assert pair.interval.confidence == 0.95
 
 
+def with_holes(scores: Any, one_in: int) -> Any:
+    """Scores whose last variant has one in every so many rounds only."""
+    holed = scores.copy()
+    holed[np.arange(len(holed)) % one_in > 0, :, -1] = np.nan
+    return holed
+
+
+@pytest.mark.parametrize("engine", ["planned", "open-ended"])
+def test_who_has_hardly_a_score_is_out_whatever_the_scores_and_others_are_decided_as_before(
+    normal_table: Any, table_of: Any, engine: Any
+) -> None:
+    """At most one round in three, as long as two others have more."""
+    scores = normal_table([0, 9, 4], n_rounds=40).scores
+    rules = Rules(engine=engine, alpha=0.05)
+    alone = verdict_of(table_of(scores[:, :, :2]), rules)
+    for shift in (0.0, 50.0):
+        shifted = scores + np.array([0.0, 0.0, shift])
+        found = verdict_of(table_of(with_holes(shifted, 5)), rules)
+        first = found.beaten[0]
+        assert (first.variant, first.at, first.why) == (2, 10, "unscored")
+        assert (found.kind, found.winner) == ("winner", 1)
+    assert (alone.kind, alone.winner) == ("winner", 1)
+    every_other = verdict_of(table_of(with_holes(scores, 2)), rules)
+    assert not [one for one in every_other.beaten if one.why == "unscored"]
+    two = verdict_of(table_of(with_holes(scores[:, :, :2], 5)), rules)
+    assert not two.beaten, "nobody else is left to be compared with"
+
+
+@pytest.mark.parametrize("late", [12, 25])
+def test_who_falls_silent_later_is_out_from_then_on(
+    normal_table: Any, table_of: Any, late: int
+) -> None:
+    scores = normal_table([0, 0, 0], n_rounds=60).scores
+    scores = scores.copy()
+    scores[late // 3 :, :, 2] = np.nan
+    (out,) = verdict_of(table_of(scores), Rules(engine="planned")).beaten
+    assert (out.variant, out.at, out.why) == (2, max(10, 3 * (late // 3)), "unscored")
+
+
 def test_nothing_is_decided_below_ten_rounds(normal_table: Any) -> None:
     for engine in ENGINES:
         rules = Rules(engine=engine, delta=200.0, failure_margin=OPEN_GATE)
