@@ -24,6 +24,7 @@ _VOLATILE = (
     (re.compile(rf"\) in {_TIME}$", re.MULTILINE), ") in <TIME>"),
     (re.compile(rf"\[{_TIME}\]"), "[<TIME>]"),
     (re.compile(rf"ETA {_TIME}"), "ETA <TIME>"),
+    (re.compile(r"^\[<TIME>\] [\d,]+/[\d,]+ sessions; .*\n", re.MULTILINE), ""),
     (re.compile(r"[\d,]+ calls/s"), "<N> calls/s"),
     (re.compile(r"^(ok +(?:Python|litellm|ray) +)[\d.]+\w*$", re.MULTILINE), r"\1<VERSION>"),
     (re.compile(r"[\d,.]+ GB free"), "<N> GB free"),

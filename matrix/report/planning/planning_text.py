@@ -88,8 +88,9 @@ def no_promise(shown: Shown, question: PowerQuestion) -> str:
             f"chance of {100 * question.goal.power:.3g} %"
         )
     return (
-        f"no winner, whatever the scores: if {failing(question)}, the failure gate is passed with "
-        f"a chance of {100 * shown.gate_chance:.0f} %"
+        f"no winner with a chance of {100 * question.goal.power:.3g} %, whatever the scores: if "
+        f"{failing(question)}, the failure gate is passed with one of "
+        f"{100 * shown.gate_chance:.0f} %"
     )
 
 

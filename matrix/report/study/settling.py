@@ -12,6 +12,7 @@ from matrix.report.compare.leading import cube_of
 from matrix.report.compare.unscored import uncounted_places
 from matrix.report.text import names_listed, plural
 from matrix.stats.verdicts.ruling import inside
+from matrix.stats.verdicts.sentence import is_even_chance
 from matrix.store.run.run_folder import resume_command
 
 TWICE_AS_CLOSE = 3
@@ -82,7 +83,8 @@ def settling_of(judged: MatchupVerdict) -> Settling:
     anew = _anew(judged, each)
     if not anew:
         needed = f"{lead}{about}{_so_many(rounds, unit, each)}"
-        anew = f"{needed} would be needed to say more{_to_win(judged, rounds, each)}. "
+        even = " for an even chance" if is_even_chance(verdict) else ""
+        anew = f"{needed} would be needed{even} to say more{_to_win(judged, rounds, each)}. "
     told = f"{anew[0].upper()}{anew[1:]}{_plan(judged)}"
     return Settling(rounds, verdict.winner_rounds, cost, each, told)
 

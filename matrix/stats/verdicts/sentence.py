@@ -152,7 +152,17 @@ def _not_enough_data(words: Wording) -> str:
         return f"Not enough data {yet}: {why}{words.beaten()}; {more}."
     sure = ("too few rounds",) if words.sequential else ("too few rounds", "plan not over")
     about = "" if reason in sure else "about "
-    return f"Not enough data {yet}: {why}{words.beaten()}; {about}{_more(words, reason, extra)}."
+    even = ", for an even chance" if is_even_chance(verdict) else ""
+    more = f"{about}{_more(words, reason, extra)}{even}"
+    return f"Not enough data {yet}: {why}{words.beaten()}; {more}."
+
+
+def is_even_chance(verdict: Verdict) -> bool:
+    """Whether the rounds still needed go by failures: at their rate, which half of runs exceed."""
+    pair = verdict.decisive
+    if pair is None or verdict.reasons[0] != "failure gate not passed":
+        return False
+    return any((pair.failures.both, pair.failures.only_a, pair.failures.only_b))
 
 
 def _more(words: Wording, reason: Reason, extra: int) -> str:
