@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from matrix.api.reporting import sections_of
 from matrix.api.runs.run_descriptions import run_file
 from matrix.engine.prepare.prepared import Prepared
 from matrix.model.documents.mistakes import Mistakes, together
@@ -124,7 +125,8 @@ def keep_gate(run: Run, report: GateReport, of_kind: Sequence[str] = ()) -> Summ
     summary = summary_with(run, report)
     file = read_run(run.path)
     write_run(run.path, file.model_copy(update={"gate": summary.run.gate}))
-    write_whole(run.path, REPORT_NAME, report_as_markdown(summary, of_kind))
+    text = report_as_markdown(summary, of_kind, sections_of(run))
+    write_whole(run.path, REPORT_NAME, text)
     return summary
 
 

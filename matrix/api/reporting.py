@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
@@ -15,10 +16,12 @@ if TYPE_CHECKING:
     from matrix.kinds.reporting import RunReport
     from matrix.report.page.charts import Chart
     from matrix.report.page.known import RunFacts
+    from matrix.report.text import Section
 
 ReportFormat = Literal["html", "md", "github", "junit", "csv"]
 FORMATS: Final[tuple[ReportFormat, ...]] = ("html", "md", "github", "junit", "csv")
 PAGE_NAME: Final = "report.html"
+_MOST_ISSUES: Final = 50
 
 
 def report(
@@ -61,7 +64,8 @@ def report(
     if form == "md":
         from matrix.report.run.report_file import report_as_markdown
 
-        return report_as_markdown(opened.summary(), () if of_kind is None else of_kind.lines)
+        lines = () if of_kind is None else of_kind.lines
+        return report_as_markdown(opened.summary(), lines, sections_of(opened))
     if form == "html":
         return _page(opened, of_kind, transcripts=transcripts)
     from matrix.report.page.short_forms import as_github, as_junit
@@ -105,6 +109,18 @@ def write_page(run: Run, session: str = "", *, told: RunReport | None = None) ->
         name, text = PAGE_NAME, _page(run, told or kind_report(run))
     write_whole(run.path, name, text)
     return run.path / name
+
+
+def sections_of(run: Run) -> Iterator[Section]:
+    """What the report of a run in Markdown has of its sessions by group, and of its issues.
+
+    Raises:
+        StoreError: A table cannot be read.
+    """
+    from matrix.api.grouping import aggregates
+    from matrix.report.groups.told import report_sections
+
+    return report_sections(aggregates(run), _MOST_ISSUES)
 
 
 def _page(run: Run, told: RunReport | None, *, transcripts: bool = True) -> str:

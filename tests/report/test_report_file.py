@@ -10,6 +10,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from matrix import api
+from matrix.api import Run
+from matrix.api.reporting import sections_of
 from matrix.model.documents.overrides import from_flags
 from matrix.report.run.report_file import REPORT_NAME, escaped, report_as_markdown
 from matrix.report.run.summary_text import verdict_line
@@ -55,7 +57,14 @@ def test_names_and_reasons_can_pose_as_nothing(tmp_path: Path) -> None:
         for index, level in enumerate(levels)
     ]
     rows[5] = Row(rows[5].levels, rows[5].round, outcome="errored", score=None, error_class=HOSTILE)
-    summary = make_run(tmp_path / "run", rows, {"prompt": levels}).summary()
+    spec = {"name": "made-up", "kind": "playtest", "factors": {"prompt": list(levels)}}
+    summary = make_run(tmp_path / "run", rows, {"prompt": levels}, spec=spec).summary()
+    grouped = list(sections_of(Run(tmp_path / "run")))
+    rest = tokens_of(report_as_markdown(summary, grouped=grouped))
+    assert texts(rest, "heading")[3:] == [section.title.removesuffix(":") for section in grouped]
+    assert f"{name} (12)" in texts(rest, "th"), "a column of a grouping"
+    assert "Configurations, the best mean score first" in texts(rest, "heading")
+    assert marks(rest) <= {"text", "text_special", "strong_open", "strong_close"}
     tokens = tokens_of(report_as_markdown(summary))
     assert texts(tokens, "heading") == [
         "run run (complete) in 1 min 15 s",
@@ -74,7 +83,7 @@ def test_the_end_of_a_run_writes_its_report_and_a_resumed_one_writes_it_anew(
     first = played(tmp_path, {**COUNTER, "limits": {"cost_usd": 0.0001}, "at_cap": "spend-all"})
     report = first.path / REPORT_NAME
     assert first.status == "incomplete"
-    assert report.read_text() == report_as_markdown(first.summary())
+    assert report.read_text() == report_as_markdown(first.summary(), grouped=sections_of(first))
     assert "(incomplete: cap)" in report.read_text()
     more = from_flags({"max_cost": 10})
     done = api.resume(first.path, executor="in-process", overrides=more)

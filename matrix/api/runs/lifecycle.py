@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from matrix.api.opened import NEWEST, RESULTS, Run
+from matrix.api.reporting import sections_of
 from matrix.api.runs.budget_draws import Draw, budget_draw, budget_file, check_caps_left
 from matrix.api.runs.caps_given import as_overrides, cap_given_at, with_given
 from matrix.api.runs.extending import COUNTS, extended
@@ -432,7 +433,8 @@ def _report(run: Run, project: Path, listener: Listener) -> None:
     except MatrixError as error:
         listener.note(f"the report of the {run.file.kind} kind could not be written: {error}")
     try:
-        write_whole(run.path, REPORT_NAME, report_as_markdown(run.summary(), lines))
+        text = report_as_markdown(run.summary(), lines, sections_of(run))
+        write_whole(run.path, REPORT_NAME, text)
     except MatrixError as error:
         listener.note(f"no {REPORT_NAME} could be written: {error}")
 

@@ -18,6 +18,8 @@ from matrix.report.groups.issues import Issue, Since, issues_in, issues_since
 from matrix.report.text import Section, metric_value, number, plural, usd_each
 from matrix.store.reading.reader import RunTables
 
+ANY_WIDTH: Final = 1_000_000
+"""Of what is not printed in columns: all levels stand side by side."""
 _QUOTE: Final = 90
 _GAP: Final = 2
 _DESCRIPTIVE: Final = (
@@ -101,6 +103,21 @@ def aggregate_sections(found: Aggregates, width: int, most: int) -> Iterator[Sec
     yield issues_section(found.issues, most, found.run)
     if found.since is not None:
         yield since_section(found.since)
+
+
+def report_sections(found: Aggregates, most: int) -> Iterator[Section]:
+    """What a report has of it: what divides sessions at all, ranks, and so many issues."""
+    if sum(found.groupings[0].sizes.values() if found.groupings else ()) < 2:
+        return
+    if len(found.ranking) > 1:
+        yield ranking_section(found.ranking, found.score_digits)
+    yield sessions_section("Best sessions by score", found.best, found.score_digits)
+    yield sessions_section("Worst sessions by score", found.worst, found.score_digits)
+    for grouping in found.groupings:
+        if len(grouping.sizes) > 1:
+            yield from grouping_sections(grouping, ANY_WIDTH)
+    if found.issues:
+        yield issues_section(found.issues, most, found.run)
 
 
 def grouping_sections(grouping: Grouping, width: int) -> Iterator[Section]:

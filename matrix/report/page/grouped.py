@@ -8,6 +8,7 @@ from typing import Final
 from matrix.report.groups.averages import Grouping
 from matrix.report.groups.issues import Issue
 from matrix.report.groups.told import (
+    ANY_WIDTH,
     grouping_sections,
     issues_section,
     ranking_section,
@@ -17,7 +18,6 @@ from matrix.report.page.blocks import Block, DataTable, TableCell, anchor_of, sh
 from matrix.report.page.known import RunFacts
 
 _MOST_ISSUES: Final = 200
-_ANY_WIDTH: Final = 1_000_000
 
 
 def groups_of(run: RunFacts, shown: set[str]) -> Iterator[Block]:
@@ -76,7 +76,7 @@ def _linked(
 
 def _shaded(grouping: Grouping) -> DataTable:
     """Averages, each row shaded from its lowest to its highest."""
-    (section,) = grouping_sections(grouping, _ANY_WIDTH)
+    (section,) = grouping_sections(grouping, ANY_WIDTH)
     table = DataTable.of(section)
     rows = []
     for row, averages in zip(table.rows, grouping.averages.values(), strict=True):

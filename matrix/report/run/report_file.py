@@ -8,7 +8,7 @@ none of it can pose as a heading, a cell or a link.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from matrix.report.compare.compare import FactorComparison
@@ -25,7 +25,7 @@ from matrix.report.run.summary_text import (
     variant_table,
     verdict_line,
 )
-from matrix.report.text import harmless, interval, number
+from matrix.report.text import Section, harmless, interval, number
 from matrix.stats.estimates.figures import percent
 
 REPORT_NAME: Final = "report.md"
@@ -34,9 +34,21 @@ _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>#|~&$!])")
 """What has a meaning inside a line; what has one at its beginning only never begins one here."""
 
 
-def report_as_markdown(summary: Summary, of_kind: Sequence[str] = ()) -> str:
-    """The whole report, with what the run's kind says of it, line by line."""
+def report_as_markdown(
+    summary: Summary, of_kind: Sequence[str] = (), grouped: Iterable[Section] = ()
+) -> str:
+    """The whole report.
+
+    Args:
+        summary: What the run came to.
+        of_kind: What its kind says of it, line by line.
+        grouped: Its sessions by group and rank, and its issues.
+    """
     lines = list(_lines(summary))
+    for section in grouped:
+        lines.append(f"\n## {escaped(section.title.removesuffix(':'))}\n")
+        lines += _table(section.headers, section.rows) if section.rows else ()
+        lines += [f"\n{escaped(note)}" for note in section.notes]
     if of_kind:
         lines.append(f"\n## {escaped(summary.run.kind.capitalize())}\n")
         lines += [f"    {harmless(line)}" for line in of_kind]
