@@ -59,6 +59,14 @@ def import_results(
     status: Annotated[
         str | None, _column("--status", "How results ended, in words, or whether they failed.")
     ] = None,
+    failed: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="WORD",
+            help="A word of the status for failures; or several.",
+            show_default=False,
+        ),
+    ] = None,
     lower_is_better: Annotated[
         bool, typer.Option("--lower-is-better", help="A lower score is the better one.")
     ] = False,
@@ -77,7 +85,15 @@ def import_results(
     from matrix.store.foreign.results import Wishes
 
     wishes = Wishes(
-        unit, tuple(variant or ()), score, cost, scenario, repeat, status, tuple(lower or ())
+        unit,
+        tuple(variant or ()),
+        score,
+        cost,
+        scenario,
+        repeat,
+        status,
+        tuple(lower or ()),
+        tuple(failed or ()),
     )
     gc.disable()  # rows by the million and no circle among them: looking takes a sixth of the time
     try:

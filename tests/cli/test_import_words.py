@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -26,7 +27,7 @@ def compared(matrix: Matrix, *args: str) -> dict[str, Any]:
     return found
 
 
-def failures(found: dict[str, Any]) -> dict[str, int]:
+def failures(found: dict[str, Any]) -> dict[str, int | None]:
     return {row["level"]: row["failed"] for row in found["variants"]}
 
 
@@ -91,6 +92,8 @@ def test_a_metric_is_called_what_compare_calls_it_and_failures_are_never_better(
     [
         "rate_limited", "Rate limit", "content_filter", "refused", "api_error", "ERROR: 429",
         "server error", "503", "HTTP 429", "cancelled", "invalid", "RateLimitError",
+        "max_tokens_exceeded", "context-length-exceeded", "Zeitueberschreitung", "Fehler",
+        "Nicht bestanden", "time_out",
     ],
 )  # fmt: skip
 def test_words_for_failures_are_known(here: Path, matrix: Matrix, wrong: str) -> None:
@@ -114,6 +117,59 @@ def test_a_word_that_is_not_known_counts_as_no_failure_and_is_told(
     assert [one for one in run.compare().caveats if told in one]
     assert told in " ".join(matrix("compare", "it").stdout.split())
     assert failures(compared(matrix)) == {"a": 0, "b": 20}
+
+
+def test_a_word_that_is_not_known_and_all_there_is_of_a_result_leaves_failures_untold(
+    here: Path, matrix: Matrix
+) -> None:
+    rows = third_failed("ok", "gone_fishing")
+    write_csv(here / "r.csv", ("item", "variant", "score", "status"), rows)
+    told = (
+        "status: 'gone_fishing' (20 rows, 20 without a score) is not known as a failure or as a "
+        "success; those may have failed, so of failures nothing is known here, and verdicts are on "
+        "scores alone: say --failed gone_fishing if it is one."
+    )
+    assert told in " ".join(matrix("import", "r.csv", "--run-id", "it").stdout.split())
+    found = compared(matrix)
+    assert failures(found) == {"a": None, "b": None}
+    assert told in found["caveats"]
+    for words in (("show", "it"), ("compare", "it"), ("report", "it", "--format", "md"),
+                  ("report", "it", "--format", "github")):  # fmt: skip
+        shown = " ".join(matrix(*words).stdout.replace("\\", "").split())
+        assert told in shown, words
+        assert "shown to fail" not in shown, words
+    assert "20 without a score" in python_api.open_run("it", results=here / "results").report()
+    suites = ET.fromstring(matrix("report", "it", "--format", "junit").stdout)
+    skipped = {one.get("name"): int(one.get("skipped") or 0) for one in suites}
+    assert skipped == {"caveats": 1, "all": 20}
+
+
+def test_words_for_failures_are_the_users_to_name(here: Path, matrix: Matrix) -> None:
+    rows = third_failed("ok", "gone_fishing")
+    write_csv(here / "r.csv", ("item", "variant", "score", "status"), rows)
+    made = matrix("import", "r.csv", "--run-id", "it", "--failed", "Gone fishing")
+    assert "not known as a failure" not in made.stdout
+    assert failures(compared(matrix)) == {"a": 0, "b": 20}
+    assert compared(matrix)["winner"] is None
+    run = python_api.import_results(here / "r.csv", failed="gone_fishing", results=here / "named")
+    assert [row.failed for row in run.compare().rows] == [0, 20]
+    wrong = matrix("import", "r.csv", "--failed", "gone_fish")
+    assert wrong.code == 2
+    assert "--failed: found 'gone_fish'; words of the status are ok, gone_fishing; did you" in (
+        wrong.stderr
+    )
+    write_csv(here / "s.csv", ("item", "variant", "score"), [row[:3] for row in rows])
+    asked = matrix("import", "s.csv", "--failed", "gone_fishing")
+    assert "no column of the usual names for a status; name it: --status COLUMN" in asked.stderr
+
+
+def test_a_result_without_a_score_of_which_another_column_says_that_it_is_no_failure_is_none(
+    here: Path, matrix: Matrix
+) -> None:
+    rows = [[*row, 0] for row in third_failed("ok", "gone_fishing")]
+    write_csv(here / "r.csv", ("item", "variant", "score", "status", "is_error"), rows)
+    assert matrix("import", "r.csv", "--run-id", "it").code == 0
+    assert failures(compared(matrix)) == {"a": 0, "b": 0}
 
 
 def test_words_of_which_none_is_known_tell_no_failures(here: Path, matrix: Matrix) -> None:

@@ -97,6 +97,7 @@ def import_results(
     scenario: str | None = None,
     repeat: str | None = None,
     status: str | None = None,
+    failed: str | Sequence[str] = (),
     lower_is_better: bool = False,
     lower: str | Sequence[str] = (),
     results: str | Path = RESULTS,
@@ -121,7 +122,9 @@ def import_results(
         repeat: Column that tells repeats of one unit and variant apart.
         status: Column of how results ended, in words: ``error``, ``timeout``, ``failed`` and so on
             are failures, and have no score. A word that is not known is none, and told in the
-            ``caveats`` of ``compare``, as all is that a verdict has to be read with.
+            ``caveats`` of ``compare``, as all is that a verdict has to be read with; where it is
+            all there is of a result, nothing is said of failures.
+        failed: Other words of the status that are failures.
         lower_is_better: Whether a lower score is the better one.
         lower: Other metrics of which less is better, beside those whose names say it, such as
             ``latency`` and ``error_rate``.
@@ -136,7 +139,8 @@ def import_results(
     """
     chosen = (variant,) if isinstance(variant, str) else tuple(variant)
     less = (lower,) if isinstance(lower, str) else tuple(lower)
-    wishes = Wishes(unit, chosen, score, cost, scenario, repeat, status, less)
+    words = (failed,) if isinstance(failed, str) else tuple(failed)
+    wishes = Wishes(unit, chosen, score, cost, scenario, repeat, status, less, words)
     paths = [path] if isinstance(path, str | Path) else list(path)
     return import_as(
         [Path(one) for one in paths],

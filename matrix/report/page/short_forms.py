@@ -18,7 +18,7 @@ from matrix.report.run.report_file import escaped
 from matrix.report.run.summary_text import head_line, spent_line, verdict_line
 from matrix.report.text import interval, number, plural
 from matrix.store.reading.reader import RunTables
-from matrix.store.reading.told import units_in, untold_in
+from matrix.store.reading.told import notes_of, tells_failures, units_in, untold_in
 from matrix.store.run.made_here import NOT_MADE_HERE, is_made_here
 
 MOST_LINES: Final = 12
@@ -58,6 +58,9 @@ def as_github(run: RunFacts) -> str:
         if cautions := run.study.comparison.cautions:
             more = f" (and {len(cautions) - 1} more to mind)" if len(cautions) > 1 else ""
             lines.append(f"Mind: {escaped(cautions[0])}{more}")
+        if notes := notes_of(summary.run):
+            more = f" (and {plural(len(notes) - 1, 'more caveat')})" if len(notes) > 1 else ""
+            lines.append(f"Caveat: {escaped(notes[0])}{more}")
         sign = -1 if run.study.verdict.rules.higher_is_better else 1
         known = [one for one in run.study.rows if one.mean is not None]
         ranked = sorted(known, key=lambda one: sign * (one.mean or 0.0))
@@ -134,6 +137,11 @@ def as_junit(run: RunFacts) -> str:
     root = ET.Element("testsuites", name=_xml(run.summary.run.run_id))
     if not is_made_here(run.summary.run_dir, run.summary.run):
         suites["received"] = [ReportedCase("received", "run", "skipped", NOT_MADE_HERE)]
+    if notes := notes_of(run.summary.run):
+        suites["caveats"] = [
+            ReportedCase("caveats", f"caveat {at}", "skipped", told)
+            for at, told in enumerate(notes, 1)
+        ]
     for name, cases in suites.items():
         suite = ET.SubElement(root, "testsuite", name=_xml(name), tests=str(len(cases)))
         if simulated := run.summary.run.simulation:
@@ -154,13 +162,15 @@ def _sessions(run: RunFacts) -> Iterator[ReportedCase]:
     words = {
         "completed": "passed", "timeout": "passed", "failed": "failed", "errored": "error",
     }  # fmt: skip
-    units = units_in(run.tables)
+    units, known = units_in(run.tables), tells_failures(run.summary.run)
     for row in run.tables.frame("sessions").to_dict("records"):
         levels = levels_of(run.summary.run, row)
         name = f"{levels or 'session'}, {unit_of_row(run.tables.run, row, units)}"
         why = row["end_reason"] if isinstance(row["end_reason"], str) else ""
         told = f"{row['outcome']}: {why} (session {row['session_id']})"
         outcome = words.get(str(row["outcome"]), "skipped")
+        if not known and outcome == "passed" and row["score"] != row["score"]:
+            outcome, told = "skipped", f"no score, and whether it failed is not told; {told}"
         yield ReportedCase(str(row["scenario"]), name, outcome, told)
 
 

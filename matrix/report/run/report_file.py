@@ -27,6 +27,7 @@ from matrix.report.run.summary_text import (
 )
 from matrix.report.text import Section, harmless, interval, number
 from matrix.stats.estimates.figures import percent
+from matrix.store.reading.told import notes_of
 
 REPORT_NAME: Final = "report.md"
 
@@ -69,6 +70,7 @@ def _lines(summary: Summary) -> Iterator[str]:
     if comparison is not None:
         yield f"\n**Rests on:** {escaped(comparison.rests_on)}"
         yield from (f"\n**Mind:** {escaped(told)}" for told in comparison.cautions)
+    yield from (f"\n**Caveat:** {escaped(told)}" for told in notes_of(summary.run))
     if summary.standing is not None:
         yield f"\n**Judge:** {escaped(summary.standing.sentence)}"
     if comparison is not None:

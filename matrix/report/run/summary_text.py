@@ -27,6 +27,7 @@ from matrix.report.text import (
     usd_each,
     wrapped,
 )
+from matrix.store.reading.told import notes_of
 from matrix.store.run.made_here import NOT_MADE_HERE, is_made_here
 from matrix.store.run.run_folder import (
     BranchedFrom,
@@ -61,6 +62,7 @@ def summary_as_text(summary: Summary, *, width: int = WIDTH) -> str:
     """The whole summary, for the end of a run and for ``matrix show RUN``."""
     parts = [head_line(summary), facts(labelled_facts(summary), width=width)]
     parts += ["", verdict_as_text(summary, width=width)]
+    parts += [wrapped(told, "  caveat:   ", width=width) for told in notes_of(summary.run)]
     if summary.standing is not None:
         parts += [wrapped(summary.standing.sentence, "  judge:    ", width=width)]
     if told := defect_as_text(summary):

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from matrix.model.lines import in_line
 from matrix.model.metrics import OF_FAILURES_TOO
 from matrix.model.records import PLAYED
 from matrix.report.compare.changes import changes_between, other_rules
@@ -19,6 +18,7 @@ from matrix.report.run.summary import moved_models
 from matrix.report.run.summary_text import moved_alias
 from matrix.report.text import plural
 from matrix.store.reading.reader import RunTables
+from matrix.store.reading.told import notes_of
 from matrix.store.run.made_here import NOT_MADE_HERE, is_made_here
 
 ENOUGH_LEFT = 0.05
@@ -57,8 +57,7 @@ def _from_elsewhere(judged: MatchupVerdict) -> Iterator[str]:
 def _imported(judged: MatchupVerdict) -> Iterator[str]:
     """What imported files leave open, as it was told when they were imported."""
     for tables in judged.matchup.sources:
-        options = tables.run.spec.get("options") or {}
-        yield from map(in_line, options.get("notes") or () if tables.run.imported else ())
+        yield from notes_of(tables.run)
 
 
 def _undeclared(judged: MatchupVerdict) -> Iterator[str]:

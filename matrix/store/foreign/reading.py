@@ -111,7 +111,7 @@ def _refuse_columns(wishes: Wishes, whose: str, *, score: bool) -> None:
         BadInput: One was named.
     """
     said = [flag for flag in wishes.flags() if not (score and flag == "--score")]
-    told = f"names a column of a table, and results of {whose} say themselves what is what"
+    told = f"is for columns of a table, and results of {whose} say themselves what is what"
     if said:
         raise BadInput(Mistake(flag, None, "", told) for flag in said)
 

@@ -32,7 +32,7 @@ class Wishes(NamedTuple):
     """What the user says of the columns; ``None`` and nothing where usual names are looked for.
 
     ``unit`` and ``scenario`` may be ``NONE``: there is none. ``lower`` are metrics of which less is
-    better.
+    better; ``failed`` words of a status that are failures.
     """
 
     unit: str | None = None
@@ -43,6 +43,7 @@ class Wishes(NamedTuple):
     repeat: str | None = None
     status: str | None = None
     lower: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
 
     def flags(self) -> dict[str, str]:
         """Flag -> what was said."""
@@ -54,6 +55,7 @@ class Wishes(NamedTuple):
             "--scenario": self.scenario,
             "--repeat": self.repeat,
             "--status": self.status,
+            "--failed": ", ".join(self.failed) or None,
         }
         return {flag: text for flag, text in said.items() if text is not None}
 

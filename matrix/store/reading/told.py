@@ -7,6 +7,7 @@ from typing import Final
 import pyarrow.compute as pc
 
 from matrix.model.exported import ExportedFacts
+from matrix.model.lines import in_line
 from matrix.model.metrics import FAILED, SESSION_METRICS
 from matrix.store.reading.reader import RunTables
 from matrix.store.run.run_folder import RunFile
@@ -20,6 +21,12 @@ def facts_given(run: RunFile) -> ExportedFacts | None:
     """What the file said that a run was imported from; ``None`` where there was no such file."""
     given = (run.spec.get("options") or {}).get("exported") if run.imported else None
     return None if given is None else ExportedFacts.model_validate(given)
+
+
+def notes_of(run: RunFile) -> tuple[str, ...]:
+    """What every verdict on imported results has to be read with, in sentences."""
+    options = (run.spec.get("options") or {}) if run.imported else {}
+    return tuple(map(in_line, options.get("notes") or ()))
 
 
 def tells_failures(run: RunFile) -> bool:

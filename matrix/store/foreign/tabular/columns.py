@@ -34,6 +34,7 @@ from matrix.store.foreign.tabular.names import (
     VARIANT,
     less_is_better,
     plain,
+    spoken,
 )
 from matrix.store.foreign.tabular.statuses import meaning_of
 from matrix.store.foreign.tabular.table import (
@@ -186,7 +187,7 @@ def columns_of(
     error = finder.usual(ERROR, lambda place: not numeric(place))
     flags = finder.all(FLAG, lambda place: is_yes_or_no(finder.cells(place)))
     if not wishes.status:
-        status = finder.usual(STATUS, lambda place: _tells_ends(table, place))
+        status = finder.usual(STATUS, lambda place: _tells_ends(table, place, wishes.failed))
     said = (("user", finder.usual(ASKED)), ("assistant", finder.usual(ANSWERED)))
     # a unit that a question is named by is the question
     asked = said if said[0][1] >= 0 or unit < 0 else (("user", unit), said[1])
@@ -358,14 +359,15 @@ def _is_thin(table: ForeignTable, scenario: int, unit: int, variants: Sequence[i
     return min(map(len, units.values())) < FEWEST_UNITS * shares
 
 
-def _tells_ends(table: ForeignTable, place: int) -> bool:
+def _tells_ends(table: ForeignTable, place: int, failed: Sequence[str]) -> bool:
     """Whether a column has words for how results ended: any that are no numbers, or one of a wreck.
 
     ``ok`` and ``error`` are words for a score, too. Numbers are those of HTTP, or of programs.
     """
     header = table.headers[place]
     texts = {cell_text(cells[place]) for _, cells in table.rows}
-    meanings = {meaning_of(text, header) for text in texts}
+    failed = [spoken(word) for word in failed]
+    meanings = {meaning_of(text, header, failed) for text in texts}
     if meanings & {"broke", "fell short", "no result"} or not is_numeric(texts, words=True):
         return True
     numbers = {text for text in texts if text.isdecimal()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from matrix.model.lines import in_line
 from matrix.store.foreign.results import (
@@ -29,10 +29,12 @@ class Ends:
     column of yes and no does so of a score of two values only: of other scores it says more.
     """
 
-    def __init__(self, table: ForeignTable, roles: Columns) -> None:
+    def __init__(self, table: ForeignTable, roles: Columns, failed: Collection[str]) -> None:
         self._score, self._status = roles.score, roles.status
         headers = table.headers
-        self._words = Statuses(in_line(headers[roles.status])) if roles.status >= 0 else None
+        self._words = None
+        if roles.status >= 0:
+            self._words = Statuses(in_line(headers[roles.status][:LONGEST_NAME]), failed)
         self._flags = [(at, in_line(headers[at][:LONGEST_NAME])) for at in roles.flags]
         self._none = Counter[str]()
         scores = [(self._scored(cells), cells) for _, cells in table.rows]
@@ -80,7 +82,21 @@ class Ends:
         ):
             if meaning == "broke" or (meaning == "fell short" and not (scored and is_score)):
                 return text
+        meaning, text = self._of_status(cells)
+        denied = any(number_of(cells[at], words=True) == 0.0 for at, _ in self._flags)
+        if self._words is not None and meaning == "unknown" and not (scored or denied):
+            self._words.unsure[text] += 1
         return ""
+
+    @property
+    def unsure(self) -> bool:
+        """Whether a result has no score, and a status that is not known: it may have failed."""
+        return self._words is not None and bool(self._words.unsure)
+
+    @property
+    def words(self) -> Collection[str]:
+        """All words of its status."""
+        return () if self._words is None else self._words.counts
 
     @property
     def tells(self) -> bool:

@@ -44,40 +44,70 @@ MILLISECONDS: Final = ("latency_ms", "latencyms", "duration_ms", "time_ms")
 ASKED: Final = ("input", "prompt_text", "query", "user", "instruction")
 ANSWERED: Final = ("output", "answer", "response", "completion", "prediction")
 
-YES: Final = frozenset({"true", "yes", "y", "t", "✓", "✔"})
-NO: Final = frozenset({"false", "no", "n", "f", "✗", "✘"})
-RIGHT: Final = YES | {"pass", "passed", "correct", "right", "success", "ok", "c"}
-WRONG: Final = NO | {"fail", "failed", "incorrect", "wrong", "failure", "error", "i"}
+YES: Final = frozenset(
+    {"true", "yes", "y", "t", "✓", "✔", "ja", "j", "wahr", "oui", "vrai", "si", "sí"}
+)
+NO: Final = frozenset({"false", "no", "n", "f", "✗", "✘", "nein", "falsch", "non", "faux"})
+RIGHT: Final = YES | {
+    "pass", "passed", "correct", "right", "success", "ok", "c", "richtig", "bestanden",
+}  # fmt: skip
+WRONG: Final = NO | {
+    "fail", "failed", "incorrect", "wrong", "failure", "error", "i", "nicht bestanden",
+}  # fmt: skip
 """Words of a score for 1 and 0."""
-MISSING: Final = frozenset({"", "-", "null", "none", "n/a", "na"})
+MISSING: Final = frozenset({"", "-", "null", "none", "n/a", "na", "#n/a", "#nv"})
 """What stands where there is no value."""
+
+
+def spoken(text: str) -> str:
+    """A status as the words here are written: ``Rate_limit`` and ``rate-limit`` are one."""
+    whole = text.strip().casefold().removesuffix(".0")
+    return " ".join(re.findall(r"[^\W_]+", whole)) or whole
+
 
 BROKE: Final = frozenset(
     {
-        "error", "errored", "exception", "crashed", "crash", "timeout", "timed out", "aborted",
-        "killed", "rate limit", "rate limited", "content filter", "content filtered", "refused",
-        "refusal", "api error", "server error", "cancelled", "canceled", "invalid", "rejected",
-        "interrupted", "overloaded", "unavailable", "throttled", "oom", "out of memory",
+        "error", "errored", "exception", "crashed", "crash", "timeout", "timed out", "time out",
+        "timedout", "time limit", "aborted", "abort", "killed", "terminated", "rate limit",
+        "rate limited", "content filter", "content filtered", "refused", "refusal", "api error",
+        "server error", "cancelled", "canceled", "invalid", "rejected", "interrupted", "overloaded",
+        "unavailable", "throttled", "oom", "out of memory", "exceeded", "max tokens exceeded",
+        "context length exceeded", "quota exceeded", "blocked", "bad request", "forbidden",
+        "unauthorized", "no response", "no answer", "fatal", "segfault", "fehler",
+        "zeitüberschreitung", "zeitueberschreitung", "abgebrochen", "abbruch", "abgestürzt",
+        "abgestuerzt", "absturz", "abgelehnt", "verweigert", "ungültig", "ungueltig",
+        "keine antwort",
     }
 )  # fmt: skip
-"""What a status says of a result that came to no end of its own."""
-FELL_SHORT: Final = frozenset({"failed", "failure", "fail"})
+"""What a status says of a result that came to no end of its own; as :func:`spoken` writes it."""
+FELL_SHORT: Final = frozenset(
+    {"failed", "failure", "fail", "fehlgeschlagen", "gescheitert", "nicht bestanden"}
+)
 """The same, in words that may be a score as well."""
 ENDED_WELL: Final = frozenset(
     {
         "ok", "okay", "success", "successful", "succeeded", "completed", "complete", "done",
         "finished", "pass", "passed", "good", "stop", "end turn", "eos", "no error", "no errors",
         "noerror", "correct", "right", "incorrect", "wrong", "partial", "partially correct",
+        "erfolg", "erfolgreich", "fertig", "abgeschlossen", "beendet", "erledigt", "bestanden",
+        "gut", "kein fehler", "richtig", "falsch", "teilweise richtig",
     }
 )  # fmt: skip
 """What a status says of one that did; that an answer is wrong is no failure."""
 NO_RESULT: Final = frozenset(
     {
         "pending", "in progress", "not run", "not started", "started", "running", "queued",
-        "scheduled", "waiting", "skipped", "todo",
+        "scheduled", "waiting", "skipped", "todo", "ausstehend", "offen", "läuft", "wartet",
+        "übersprungen",
     }
 )  # fmt: skip
 """What a status says of one that is not there yet."""
+BROKE_FROM: Final = ("rate limit", "ratelimit", "content filter", "invalid ", "timed out")
+"""How a status begins that is one of ``BROKE``, whatever follows."""
+BROKE_TO: Final = ("error", "errors", "exception", "fehler")
+"""How a word ends that is one of ``BROKE``."""
+DENIED: Final = frozenset({"no", "not", "without", "0", "zero", "kein", "keine", "nicht", "ohne"})
+"""How a status begins that says the opposite of what follows."""
 
 _AMOUNTS: Final = frozenset(
     {

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from matrix.model.errors import BadInput
+from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.lines import in_line
 from matrix.store.foreign.results import (
     LONGEST_NAME,
@@ -18,6 +18,7 @@ from matrix.store.foreign.results import (
 from matrix.store.foreign.tabular.columns import Columns, columns_of
 from matrix.store.foreign.tabular.currencies import DOLLARS, amounts_in
 from matrix.store.foreign.tabular.ends import Ends
+from matrix.store.foreign.tabular.names import spoken
 from matrix.store.foreign.tabular.rows import rows_of
 from matrix.store.foreign.tabular.table import (
     ForeignTable,
@@ -38,18 +39,22 @@ def read_tables(tables: Sequence[ForeignTable], wishes: Wishes) -> ForeignResult
         BadInput: Every mistake in all of them.
     """
     mistakes, rows, roles = [], list[ForeignRow](), list[Columns]()
-    tells, notes = False, list[str]()
+    tells, unsure, notes, words = False, False, list[str](), dict[str, None]()
     tables = [table._replace(**_amounts(table)) for table in tables]
     for table in tables:
         faults = RowFaults(table.source)
         found = columns_of(table, wishes, tables, say=faults.say)
         if found is not None:
             roles.append(found)
-            ends = Ends(table, found)
+            ends = Ends(table, found, wishes.failed)
             rows += rows_of(table, found, faults, ends)
             tells = tells or found.error >= 0 or ends.tells
+            unsure = unsure or ends.unsure
+            words |= dict.fromkeys(ends.words)
             notes += [*ends.notes, *_other_money(table, found)]
         mistakes += faults.mistakes
+    if len(roles) == len(tables):
+        mistakes += _not_there(wishes.failed, roles, words)
     factors = [_factors(table, one) for table, one in zip(tables, roles, strict=False)]
     if not mistakes and len(set(factors)) > 1:
         faults = RowFaults(tables[-1].source)
@@ -68,10 +73,25 @@ def read_tables(tables: Sequence[ForeignTable], wishes: Wishes) -> ForeignResult
         rows=rows,
         unit=first.headers[own.unit] if own.unit >= 0 else "",
         taken=_taken(first, own, rows, several=len(tables) > 1),
-        tells_failures=tells or any(row.error for row in rows),
+        tells_failures=not unsure and (tells or any(row.error for row in rows)),
         notes=tuple(dict.fromkeys(notes)),
         score_name=first.headers[own.score],
     )
+
+
+def _not_there(
+    failed: Sequence[str], roles: Sequence[Columns], words: Collection[str]
+) -> Iterator[Mistake]:
+    """Words that the user calls failures, and that no status has."""
+    known = {spoken(word) for word in words}
+    for word in failed:
+        if all(one.status < 0 for one in roles):
+            told = f"found {shown(word)}, and no column of the usual names for a status"
+            yield Mistake("--failed", None, "", f"{told}; name it: --status COLUMN")
+        elif spoken(word) not in known:
+            hint = did_you_mean(word, list(words))
+            told = f"found {shown(word)}; words of the status are {listed(tuple(words))}{hint}"
+            yield Mistake("--failed", None, "", told)
 
 
 def _as_repeats(
