@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 
 import pytest
@@ -93,3 +94,59 @@ def test_rows_that_nothing_tells_apart_are_repeats_of_their_unit(
     }
     assert {row["level"]: row["mean"] for row in found["variants"]} == pytest.approx(means)
     assert found["winner"] == "b"
+
+
+def sorted_alike(header: str) -> tuple[tuple[str, str, str], list[list[object]]]:
+    """Two variants that are alike but for a hair, each sorted by score and numbered from 1."""
+    sides = [sorted(float(str(row[2])) for row in paired(0.0) if row[1] == one) for one in "ab"]
+    lead = sum(sides[0]) / 60 - sum(sides[1]) / 60 + 0.5
+    return (header, "model", "score"), [
+        [at, model, round(score + lead * (model == "b"), 3)]
+        for model, scores in zip("ab", sides, strict=True)
+        for at, score in enumerate(scores, 1)
+    ]
+
+
+@pytest.mark.parametrize("header", ["row_id", "idx", "index"])
+def test_a_column_that_only_counts_rows_is_no_unit_unless_it_is_named(
+    here: Path, matrix: Matrix, header: str
+) -> None:
+    draws = random.Random(header)
+    headers, rows = sorted_alike(header)
+    marks = [row[2] for row in rows]
+    draws.shuffle(marks)
+    rows = [[*row[:2], mark] for row, mark in zip(rows, marks, strict=True)]
+    write_csv(here / "r.csv", headers, rows)
+    made = told(matrix, "r.csv", "--run-id", "it")
+    assert f"{header} only counts the rows, so it is taken for no unit" in made
+    assert f"Say --unit {header} if they do." in made
+    assert "not paired" in made
+    assert f"paired by {header}" in told(matrix, "r.csv", "--unit", header)
+    gone = [row for at, row in enumerate(rows) if at % 5]
+    write_csv(here / "s.csv", headers, gone)
+    assert f"paired by {header}" in told(matrix, "s.csv"), "with gaps it counts nothing"
+
+
+@pytest.mark.parametrize("header", ["row_id", "id"])
+def test_rows_that_are_numbered_by_their_scores_are_no_pairs(
+    here: Path, matrix: Matrix, header: str
+) -> None:
+    write_csv(here / "r.csv", *sorted_alike(header))
+    made = told(matrix, "r.csv", "--run-id", "it")
+    assert "Verdict: No difference shown" in made
+    assert f"Say --unit {header} if they do." in made
+    assert matrix("import", "r.csv", "--unit", header, "--run-id", "named").code == 0
+    said = f"{header} numbers the rows in the order of their scores, in every variant: pairs by it"
+    assert said in " ".join(matrix("show", "named").stdout.split())
+    run = python_api.open_run("named", results=here / "results")
+    assert [one for one in run.compare().caveats if one.startswith(said)]
+
+
+def test_two_files_are_not_paired_by_the_index_that_their_programs_wrote(
+    here: Path, matrix: Matrix
+) -> None:
+    headers, rows = sorted_alike("")
+    for name in "ab":
+        own = [[row[0], row[2]] for row in rows if row[1] == name]
+        write_csv(here / f"{name}.csv", (headers[0], "score"), own)
+    assert "not paired" in told(matrix, "a.csv", "b.csv")

@@ -19,6 +19,7 @@ from matrix.store.foreign.tabular.names import (
     ANSWERED,
     ASKED,
     COST,
+    COUNTERS,
     ERROR,
     EXIT,
     FLAG,
@@ -36,6 +37,7 @@ from matrix.store.foreign.tabular.names import (
     plain,
     spoken,
 )
+from matrix.store.foreign.tabular.numbers import number_of
 from matrix.store.foreign.tabular.statuses import meaning_of
 from matrix.store.foreign.tabular.table import (
     YES_OR_NO,
@@ -47,7 +49,14 @@ from matrix.store.foreign.tabular.table import (
     is_yes_or_no,
     listed,
 )
-from matrix.store.foreign.tabular.units import pairs, same_topics, splits
+from matrix.store.foreign.tabular.units import (
+    UnitCell,
+    counts_rows,
+    numbers_scores,
+    pairs,
+    same_topics,
+    splits,
+)
 
 
 class Columns(NamedTuple):
@@ -67,6 +76,7 @@ class Columns(NamedTuple):
     said: tuple[tuple[str, int], ...]
     metrics: tuple[int, ...]
     why_left: Mapping[int, str]
+    notes: tuple[str, ...] = ()
 
 
 FEWEST_UNITS: Final = 4
@@ -131,11 +141,18 @@ def columns_of(
         score = score if score >= 0 else finder.usual(SCORE[:1])
     if not wishes.variants and (found := finder.usual(VARIANT)) >= 0:
         variants = (found,)
-    why_left = dict[int, str]()
+    why_left, notes = dict[int, str](), list[str]()
     if wishes.unit is None:
-        unit = _usual_unit(finder, tables, variants, why_left)
+        unit = _usual_unit(finder, tables, variants, score, why_left, notes)
     elif wishes.unit == NONE:
         finder.usual(UNIT)  # a number of a row is no metric
+    elif unit >= 0 and numbers_scores(_unit_cells(tables, table, unit, variants, score)):
+        name = in_line(table.headers[unit][:LONGEST_NAME])
+        notes.append(
+            f"{name} numbers the rows in the order of their scores, in every variant: pairs by it "
+            "are of the best with the best and the worst with the worst, so what they show of a "
+            "difference proves nothing; leave --unit out unless it says what was asked."
+        )
     if not wishes.cost:
         cost = finder.usual(COST[:2], in_dollars)
         if cost < 0:
@@ -224,6 +241,7 @@ def columns_of(
             and is_metric(finder.cells(place))
         ),
         why_left=why_left,
+        notes=tuple(notes),
     )
 
 
@@ -299,24 +317,43 @@ def _usual_unit(
     finder: _Finder,
     tables: Sequence[ForeignTable],
     variants: Sequence[int],
+    score: int,
     why_left: dict[int, str],
+    notes: list[str],
 ) -> int:
-    """The first column of a usual name that pairs rows; where none does, the first at all."""
+    """The first column of a usual name that pairs rows; where none does, the first at all.
+
+    None that only counts rows: those of one number would be pairs by accident.
+    """
     headers = finder.table.headers
-    kept = [headers[place] for place in variants if place >= 0]
     tried = list[int]()
+
+    def cells(place: int) -> list[UnitCell]:
+        return _unit_cells(tables, finder.table, place, variants, score)
 
     def pairs_rows(place: int) -> bool:
         tried.append(place)
-        return pairs(
-            (cell_text(cells[at]), tuple(cell_text(cells[one]) for one in own) or (table.source,))
-            for table in tables
-            if headers[place] in table.headers
-            for at in [table.headers.index(headers[place])]
-            for own in [[table.headers.index(one) for one in kept if one in table.headers]]
-            for _, cells in table.rows
+        return pairs((one.unit, one.variant) for one in cells(place))
+
+    def leave(place: int, what: str) -> None:
+        name = in_line(headers[place][:LONGEST_NAME])
+        finder.taken.add(place)  # a number of a row is no metric
+        why_left[place] = f" ({what})"
+        notes.append(
+            f"{name} {what}, so it is taken for no unit: rows of one number need not belong "
+            f"together. Say --unit {name} if they do."
         )
 
+    for place, header in enumerate(headers):
+        if place in finder.taken:
+            continue
+        if plain(header) in COUNTERS and counts_rows(found := cells(place)):
+            why_left[place] = " (counts the rows)"
+            finder.taken.add(place)
+            if plain(header) in UNIT and pairs((one.unit, one.variant) for one in found):
+                leave(place, "only counts the rows")
+        elif plain(header) in UNIT and numbers_scores(cells(place)):
+            leave(place, "numbers the rows in the order of their scores")
     unit = finder.usual(UNIT, pairs_rows)
     if unit < 0:
         return finder.usual(UNIT)
@@ -324,6 +361,39 @@ def _usual_unit(
         finder.taken.add(place)  # a number of a row is no metric
         why_left[place] = " (no value of it is in two variants)"
     return unit
+
+
+def _unit_cells(
+    tables: Sequence[ForeignTable],
+    table: ForeignTable,
+    place: int,
+    variants: Sequence[int],
+    score: int,
+) -> list[UnitCell]:
+    """What all tables have for units in the column that one of them has in this place."""
+    header, kept = table.headers[place], [table.headers[one] for one in variants if one >= 0]
+    found = list[UnitCell]()
+    for one in tables:
+        if header not in one.headers:
+            continue
+        at = one.headers.index(header)
+        own = [one.headers.index(name) for name in kept if name in one.headers]
+        of = one.headers.index(table.headers[score]) if _has_score(one, table, score) else -1
+        for _, cells in one.rows:
+            value = number_of(cells[of], words=True, percent=True) if of >= 0 else None
+            found.append(
+                UnitCell(
+                    one.source,
+                    tuple(cell_text(cells[level]) for level in own) or (one.source,),
+                    cell_text(cells[at]),
+                    value if isinstance(value, float) else None,
+                )
+            )
+    return found
+
+
+def _has_score(one: ForeignTable, table: ForeignTable, score: int) -> bool:
+    return score >= 0 and table.headers[score] in one.headers
 
 
 def _split(table: ForeignTable, scenario: int, unit: int, others: Sequence[int]) -> str:

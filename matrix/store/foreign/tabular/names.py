@@ -13,6 +13,10 @@ UNIT: Final = (
     "case_id", "case", "test_case", "test_id", "test", "task_id", "example_id", "example", "doc_id",
     "prompt_id", "row_id", "idx", "index", "task", "input", "seed", "round",
 )  # fmt: skip
+COUNTERS: Final = frozenset(
+    {"", "row", "row_id", "row_number", "row_no", "index", "idx", "nr", "no", "unnamed_0"}
+)
+"""Columns that may only count rows: an index that some program wrote along."""
 VARIANT: Final = (
     "variant", "model", "model_name", "provider", "arm", "condition", "system", "config",
     "treatment", "group", "method", "agent", "candidate", "prompt_version", "prompt",

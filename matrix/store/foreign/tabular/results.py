@@ -51,7 +51,7 @@ def read_tables(tables: Sequence[ForeignTable], wishes: Wishes) -> ForeignResult
             tells = tells or found.error >= 0 or ends.tells
             unsure = unsure or ends.unsure
             words |= dict.fromkeys(ends.words)
-            notes += [*ends.notes, *_other_money(table, found)]
+            notes += [*ends.notes, *found.notes, *_other_money(table, found)]
         mistakes += faults.mistakes
     if len(roles) == len(tables):
         mistakes += _not_there(wishes.failed, roles, words)

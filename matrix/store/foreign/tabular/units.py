@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
+from math import lgamma, log
+from typing import Final, NamedTuple
 
 from matrix.store.foreign.results import ForeignRow, pairs_something, shown
 
@@ -19,6 +22,68 @@ def pairs(rows: Iterable[tuple[str, tuple[str, ...]]]) -> bool:
         if unit and seen.setdefault(unit, variant) != variant:
             return True
     return len(variants) < 2
+
+
+class UnitCell(NamedTuple):
+    """What a column has for the unit of a row, and what row that is."""
+
+    source: str
+    variant: tuple[str, ...]
+    unit: str
+    score: float | None
+
+
+def counts_rows(cells: Sequence[UnitCell]) -> bool:
+    """Whether units only count rows, from 0 or 1: of each file or of each variant, in its order."""
+    for key in (_file, _variant_of_file, _variant):
+        groups = defaultdict[object, list[str]](list)
+        for one in cells:
+            groups[key(one)].append(one.unit)
+        if all(_counts(own) for own in groups.values()):
+            return bool(cells)
+    return False
+
+
+def _counts(units: Sequence[str]) -> bool:
+    return any(all(unit == str(at) for at, unit in enumerate(units, first)) for first in (0, 1))
+
+
+def _file(cell: UnitCell) -> object:
+    return cell.source
+
+
+def _variant_of_file(cell: UnitCell) -> object:
+    return cell.source, cell.variant
+
+
+def _variant(cell: UnitCell) -> object:
+    return cell.variant
+
+
+def numbers_scores(cells: Sequence[UnitCell]) -> bool:
+    """Whether units are numbers by which the scores of every variant are sorted.
+
+    Not where that may well be chance: of all orders that the scores of the variants could have
+    had, fewer than one in 10,000 are sorted.
+    """
+    if not all(one.unit.isdecimal() for one in cells):
+        return False
+    groups = defaultdict[tuple[str, ...], list[tuple[int, float]]](list)
+    for one in cells:
+        if one.score is not None:
+            groups[one.variant].append((int(one.unit), one.score))
+    surprise = 0.0
+    for own in groups.values():
+        scores = [score for _, score in sorted(own, key=lambda pair: pair[0])]
+        steps = list(pairwise(scores))
+        if any(one > two for one, two in steps) and any(one < two for one, two in steps):
+            return False
+        orders = lgamma(len(scores) + 1) - sum(lgamma(n + 1) for n in Counter(scores).values())
+        surprise += max(0.0, orders - log(2))
+    return surprise > log(_CHANCE)
+
+
+_CHANCE: Final = 10_000
 
 
 def same_topics(topics: Iterable[str]) -> Mapping[str, str]:
