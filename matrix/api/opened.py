@@ -253,8 +253,12 @@ def _spent(run_dir: Path, run: RunFile) -> int | None:
     totals = run.totals
     if run.status == "complete" or not (run_dir / JOURNAL_NAME).is_file():
         spent = None if totals is None else totals.charged_nano
-        # of imported results nothing is no amount: their files do not say it
-        return (spent or None) if run.imported else spent
+        # of imported results nothing is no amount where their files do not say it
+        if spent or not run.imported:
+            return spent
+        from matrix.store.reading.told import tells_costs
+
+        return spent if tells_costs(run) else None
     from matrix.engine.governor.money_fold import charged_in
 
     try:

@@ -55,6 +55,12 @@ class ImportedOptions(BaseModel):
     tells_failures: bool = Field(
         default=False, description="Whether the files say of a result that it went wrong."
     )
+    tells_costs: bool = Field(
+        default=False, description="Whether they say what every result cost, be it nothing."
+    )
+    no_costs: str = Field(
+        default="", description="Why nothing is said of costs, where the files have some."
+    )
     notes: tuple[str, ...] = Field(
         default=(), description="What a verdict has to be read with, in sentences."
     )

@@ -123,6 +123,158 @@ def test_a_wide_table_is_told_how_it_is_made_long(
     assert "Verdict: claude beats gpt" in told(matrix, "long.csv")
 
 
+def test_how_a_table_is_made_long_says_how_it_is_read_and_what_to_keep(
+    here: Path, matrix: Matrix, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [f"q{at};{at % 7},5;{at % 7 + 1 + at % 3},5;{at % 4}" for at in range(30)]
+    (here / "r.csv").write_text("\n".join(["id;gpt;claude;n_words", *lines]))
+    asked = told(matrix, "r.csv")
+    assert "keep the columns of variants alone in value_vars" in asked
+    [code] = re.findall(r"made long first: `(.*?)`", asked)
+    assert "value_vars=['gpt', 'claude', 'n_words']" in code
+    monkeypatch.chdir(here)
+    exec(code.replace(", 'n_words']", "]"))
+    assert "Verdict: claude beats gpt" in told(matrix, "long.csv")
+
+
+def test_a_long_table_without_a_variant_is_asked_for_it_and_not_made_longer(
+    here: Path, matrix: Matrix
+) -> None:
+    rows = [[row[0], ".2" if row[1] == "a" else ".7", row[2]] for row in paired(6.0)]
+    write_csv(here / "r.csv", ("id", "temperature", "score"), rows)
+    asked = told(matrix, "r.csv")
+    assert "name it: --variant COLUMN, perhaps temperature, of id, temperature, score" in asked
+    assert "made long" not in asked
+    assert "Verdict: .7 beats .2" in told(matrix, "r.csv", "--variant", "temperature")
+
+
+def test_a_currency_in_a_column_beside_is_that_of_the_cost(here: Path, matrix: Matrix) -> None:
+    rows = [[*row[:3], 0.3 + at % 3, "EUR"] for at, row in enumerate(paired(6.0))]
+    headers = ("id", "model", "score", "cost", "currency")
+    write_csv(here / "r.csv", headers, rows)
+    assert "note: cost is in EUR: it is a metric" in told(matrix, "r.csv", "--run-id", "it")
+    assert "$" not in matrix("list").stdout
+    write_csv(here / "s.csv", headers, [[*row[:4], "usd"] for row in rows])
+    assert "cost cost, in US dollars" in told(matrix, "s.csv")
+    rows[0][-1] = "GBP"
+    write_csv(here / "t.csv", headers, rows)
+    assert "cost: has amounts in EUR and GBP" in told(matrix, "t.csv")
+
+
+def test_a_price_of_a_variant_is_no_cost_of_its_rows(here: Path, matrix: Matrix) -> None:
+    rows = [[*row[:3], 3 if row[1] == "a" else 15] for row in paired(6.0)]
+    write_csv(here / "r.csv", ("id", "model", "score", "price"), rows)
+    made = told(matrix, "r.csv")
+    assert "price (the same in every row of a variant, as prices of so many tokens are" in made
+    assert "15.0000" not in made
+    assert "15.0000" in told(matrix, "r.csv", "--cost", "price")
+
+
+def test_results_that_cost_nothing_are_told_so(here: Path, matrix: Matrix) -> None:
+    rows = [[*row[:3], 0] for row in paired(6.0)]
+    path = write_csv(here / "r.csv", ("id", "model", "score", "cost"), rows)
+    run = python_api.import_results(path, results=here / "results", run_id="it")
+    assert run.sessions().cost_usd.tolist() == [0.0] * 120
+    assert [row.cost_per_completed_usd for row in run.compare().rows] == [0.0, 0.0]
+    assert "$0.00 elsewhere, as the files say" in matrix("show", "it").stdout
+    assert json.loads(matrix("show", "it", "--json").stdout)["spent_usd"] == 0
+    assert "$0.00" in matrix("list").stdout
+
+
+@pytest.mark.parametrize("between", [";", "\t"])
+def test_decimal_commas_are_read_where_no_comma_is_between_cells(
+    here: Path, matrix: Matrix, between: str
+) -> None:
+    rows = [[*row[:3], f"{0.002 * (1 + at % 3):.4f} $"] for at, row in enumerate(paired(6.0))]
+    lines = [between.join(map(str, row)).replace(".", ",") for row in rows]
+    head = between.join(("id", "model", "score", "cost"))
+    (here / "r.csv").write_text("\n".join([head, *lines]))
+    made = told(matrix, "r.csv", "--run-id", "it")
+    assert "numbers have a decimal comma in score, cost, 0,5 for 0.5" in made
+    found = python_api.open_run("it", results=here / "results").sessions()
+    assert found.score.sum() == pytest.approx(sum(float(str(row[2])) for row in rows))
+    assert found.cost_usd.sum() == pytest.approx(0.48)
+
+
+@pytest.mark.parametrize(
+    ("scores", "told_of"),
+    [
+        (("1,250", "2,500"), "found '1,250', '2,500' in 20 rows"),
+        (("1.250,5", "2,5"), "which is no number; a number has a point, no comma, and nothing"),
+        (("1,5", "2.5"), "which is no number; a number has a point, no comma"),
+    ],
+)
+def test_commas_that_may_mean_several_things_are_refused(
+    here: Path, matrix: Matrix, scores: tuple[str, str], told_of: str
+) -> None:
+    lines = [f"q{at};{'ab'[way]};{scores[way]}" for at in range(10) for way in (0, 1)]
+    (here / "r.csv").write_text("\n".join(["id;model;score", *lines]))
+    assert told_of in told(matrix, "r.csv")
+
+
+def test_points_that_may_be_between_thousands_are_refused(here: Path, matrix: Matrix) -> None:
+    lines = [f"q{at};{one};0,{at}5;1.0{at}0" for at in range(10) for one in "ab"]
+    (here / "r.csv").write_text("\n".join(["id;model;score;latency_ms", *lines]))
+    asked = told(matrix, "r.csv")
+    assert "latency_ms: found '1.000' in a file whose numbers have decimal commas" in asked
+
+
+@pytest.mark.parametrize(
+    ("yes", "no"), [("WAHR", "FALSCH"), ("ja", "nein"), ("oui", "non"), ("si", "no"),
+                    ("vrai", "faux")],
+)  # fmt: skip
+def test_yes_and_no_of_other_languages_are_numbers_in_scores(here: Path, yes: str, no: str) -> None:
+    rows = [[*row[:2], yes if row[2] > 60 else no] for row in paired(6.0)]  # type: ignore[operator]
+    path = write_csv(here / "r.csv", ("id", "model", "passed"), rows)
+    run = python_api.import_results(path, results=here / "results")
+    assert run.sessions().score.sum() == sum(row[2] == yes for row in rows)
+
+
+def test_a_column_that_is_called_as_scores_are_is_told_with_its_words(
+    here: Path, matrix: Matrix
+) -> None:
+    rows = [[*row[:2], "timeout" if at % 9 == 4 else row[2]] for at, row in enumerate(paired(6.0))]
+    write_csv(here / "r.csv", ("id", "model", "accuracy"), rows)
+    asked = told(matrix, "r.csv")
+    assert "accuracy is called as scores are, but no score: found 'timeout'" in asked
+    assert "no column of the usual names for the score" not in asked
+    write_csv(here / "s.csv", ("id", "model", "score"), rows)
+    asked = told(matrix, "s.csv")
+    assert (
+        "which is no number; say how results ended in a column of its own, called status" in asked
+    )
+    blank = [[*row[:2], "#N/A" if row[2] == "timeout" else row[2]] for row in rows]
+    write_csv(here / "t.csv", ("id", "model", "score"), blank)
+    assert "13 of 120 rows have no score" in told(matrix, "t.csv")
+
+
+def test_a_file_that_is_given_twice_is_refused(here: Path, matrix: Matrix) -> None:
+    for name in ("r.csv", "copy.csv"):
+        write_csv(here / name, HEADERS, paired(6.0))
+    for other in ("r.csv", "copy.csv"):
+        done = matrix("import", "r.csv", other)
+        assert done.code == 2
+        assert f"{other}: has the same content as r.csv, and results count once" in done.stderr
+
+
+def test_rows_that_are_there_twice_are_told(here: Path, matrix: Matrix) -> None:
+    rows = paired(6.0)
+    write_csv(here / "r.csv", HEADERS, [*rows, *rows[:10]])
+    made = told(matrix, "r.csv")
+    assert "note: 10 rows are the same in every column as an earlier one" in made
+
+
+def test_what_stands_before_the_names_of_columns_is_told_once(here: Path, matrix: Matrix) -> None:
+    path = write_csv(here / "r.csv", HEADERS, paired(6.0))
+    path.write_text("An eval of November\n\n" + path.read_text())
+    done = matrix("import", "r.csv")
+    assert done.stderr.count("\n") == 1
+    assert "found 5 cells in 121 rows (lines 3, 4, 5 ...); the first line has 1 column" in (
+        done.stderr
+    )
+    assert "delete what stands before the names of the columns" in done.stderr
+
+
 @pytest.mark.parametrize("status", ["started", "error", "cancelled"])
 def test_a_log_of_inspect_that_came_to_no_end_is_told(here: Path, status: str) -> None:
     for name, how in (("a", "success"), ("b", status)):

@@ -270,6 +270,8 @@ def _spec(
         lower=tuple(less),
         score_range=_score_range(read),
         tells_failures=read.tells_failures,
+        tells_costs=read.tells_costs,
+        no_costs=read.no_costs,
         exported=read.exported,
         notes=tuple(kept),
     )

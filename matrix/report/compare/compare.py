@@ -39,6 +39,7 @@ from matrix.stats.looks.failures import beyond_bounds, bounded_by
 from matrix.stats.rounds.rules import Flag
 from matrix.stats.verdicts.one_look import two_values
 from matrix.store.reading.reader import RunTables
+from matrix.store.reading.told import tells_costs
 from matrix.store.run.run_folder import RunFile
 
 FLAGS: Mapping[Flag, str] = {
@@ -305,8 +306,15 @@ def _row(
         high=None if summary.interval is None else min(summary.interval.high, bounds[1]),
         # what no imported file says is not nothing
         cost_per_completed_usd=None
-        if not completed or (matchup.absent is not None and not spent)
+        if not completed or not (spent or _tells_costs(matchup, mine))
         else spent / completed,
+    )
+
+
+def _tells_costs(matchup: Matchup, mine: npt.NDArray[np.bool_]) -> bool:
+    """Whether a variant that cost nothing is known to have cost nothing."""
+    return all(
+        tells_costs(matchup.sources[int(one)].run) for one in np.unique(matchup.source[mine])
     )
 
 

@@ -10,6 +10,7 @@ from matrix.report.compare.compare import FactorComparison
 from matrix.report.run.endings import endings_as_data
 from matrix.report.run.summary import Summary
 from matrix.report.text import ends_as_data
+from matrix.store.reading.told import tells_costs
 from matrix.store.run.run_folder import CostRange
 
 
@@ -82,12 +83,13 @@ def _used(summary: Summary) -> dict[str, JSON]:
     """What was used and spent; of imported results what their files say, ``None`` without."""
     totals = summary.run.totals
     if summary.run.imported and totals is not None:
+        spent = to_usd(totals.settled_nano)
         return {
             "calls": totals.calls or None,
             "turns": None,
             "tokens_in": totals.tokens_in or None,
             "tokens_out": totals.tokens_out or None,
-            "spent_usd": to_usd(totals.settled_nano) if totals.settled_nano else None,
+            "spent_usd": spent if spent or tells_costs(summary.run) else None,
         }
     return {
         "calls": summary.calls,

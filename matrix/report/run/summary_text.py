@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from matrix.model.entries import NEEDLESS
+from matrix.model.lines import in_line
 from matrix.model.money import show_usd
 from matrix.report.compare.compare import VariantRow
 from matrix.report.compare.unscored import unscored_told
@@ -27,7 +28,7 @@ from matrix.report.text import (
     usd_each,
     wrapped,
 )
-from matrix.store.reading.told import notes_of
+from matrix.store.reading.told import notes_of, tells_costs
 from matrix.store.run.made_here import NOT_MADE_HERE, is_made_here
 from matrix.store.run.run_folder import (
     BranchedFrom,
@@ -182,8 +183,11 @@ def _imported(summary: Summary) -> list[tuple[str, str]]:
 def spent_line(summary: Summary) -> str:
     """What was spent, of what cap; of imported results only they themselves say it."""
     spent = show_usd(summary.spent_nano)
-    if summary.run.imported and not summary.spent_nano:
-        return "what they cost is not in the files"
+    if not (summary.spent_nano or tells_costs(summary.run)):
+        why = in_line((summary.run.spec.get("options") or {}).get("no_costs") or "")
+        return (
+            f"{why}, so nothing is said of costs" if why else "what they cost is not in the files"
+        )
     if summary.run.imported:
         return f"{spent} elsewhere, as the files say; it counts to no cap"
     return f"{spent} of {show_usd(summary.run.cap_nano)} spent"

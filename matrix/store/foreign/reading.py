@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
 from matrix.model.documents.mistakes import Mistakes
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.files import open_plain, read_plain
+from matrix.model.lines import in_line
 from matrix.store.foreign.cleaning import Cleaning
 from matrix.store.foreign.exported import is_exported, read_exported
 from matrix.store.foreign.inspect_logs import (
@@ -43,6 +46,7 @@ from matrix.store.foreign.tabular.table import ForeignTable
 
 _ZIP: Final = b"PK\x03\x04"
 _PARQUET: Final = b"PAR1"
+_PARQUET_NAMES: Final = (".parquet", ".pq")
 _EXCEL: Final = b"\xd0\xcf\x11\xe0"
 """How a workbook of the older form begins."""
 _PACKED: Final = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
@@ -69,6 +73,7 @@ def read_results(
         BadInput: Every mistake in all of them.
     """
     mistakes = Mistakes()
+    mistakes.collect(lambda: _refuse_twice(paths))
     clean = Cleaning(secrets)
     found = [
         mistakes.collect(lambda path=path: _cleaned(_read(path, clean), clean))  # type: ignore[misc]
@@ -98,6 +103,31 @@ def read_results(
         faults.say(None, "", told)
     faults.stop_if_any()
     return results
+
+
+def _refuse_twice(paths: Sequence[Path]) -> None:
+    """See that no file is there twice, by name or by what is in it: a result counts once.
+
+    Raises:
+        BadInput: One is.
+    """
+    found, seen = list[Mistake](), dict[tuple[int, bytes], Path]()
+    plain = [path for path in paths if path.is_file()]
+    sizes = Counter(path.stat().st_size for path in plain)
+    for path in plain:
+        size = path.stat().st_size
+        if sizes[size] < 2 or size > MOST_BYTES:
+            continue
+        try:
+            key = size, sha256(read_plain(path, MOST_BYTES)).digest()
+        except OSError:
+            continue  # is told where it is read
+        if key in seen:
+            told = f"has the same content as {in_line(str(seen[key]))}, and results count once"
+            found.append(Mistake(str(path), None, "", f"{told}; leave one of them out"))
+        seen.setdefault(key, path)
+    if found:
+        raise BadInput(found)
 
 
 def _joined(own: Sequence[ForeignResults]) -> ForeignResults:
@@ -146,6 +176,8 @@ def _read(path: Path, clean: Cleaning) -> _Read:
         content = read_plain(path, MOST_BYTES)
     except OSError as error:
         raise mistake_in(source, f"cannot be read: {error.strerror}") from None
+    if path.suffix.lower() in _PARQUET_NAMES:
+        raise mistake_in(source, "is no Parquet file, though it is called one")
     if content.startswith(_EXCEL):
         raise mistake_in(source, "is an Excel workbook; save the sheet as CSV")
     if content.startswith(_PACKED):

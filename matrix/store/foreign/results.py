@@ -132,6 +132,8 @@ class ForeignResults(NamedTuple):
         simulated: Whether the files say that simulated models played in it.
         notes: What a verdict on them has to be read with, in sentences.
         score_name: What the score is called in the file, which says whether less of it is better.
+        tells_costs: Whether the file says of every result what it cost, be it nothing.
+        no_costs: Why nothing is said of costs, where the file has some; empty for nothing.
     """
 
     form: str
@@ -144,6 +146,8 @@ class ForeignResults(NamedTuple):
     simulated: bool = False
     notes: tuple[str, ...] = ()
     score_name: str = ""
+    tells_costs: bool = False
+    no_costs: str = ""
 
 
 def pairs_something(rows: Sequence[ForeignRow]) -> bool:

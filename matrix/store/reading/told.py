@@ -15,6 +15,7 @@ from matrix.store.run.run_folder import RunFile
 UNIT_EVENT: Final = "unit"
 """Event of an imported session that says which unit of its file it is."""
 _SCORE: Final = "score"
+_COST: Final = "cost_usd"
 
 
 def facts_given(run: RunFile) -> ExportedFacts | None:
@@ -36,6 +37,11 @@ def tells_failures(run: RunFile) -> bool:
     return not run.imported or bool((run.spec.get("options") or {}).get("tells_failures"))
 
 
+def tells_costs(run: RunFile) -> bool:
+    """Whether it is known of each session what it cost, so that nothing is an amount, too."""
+    return not run.imported or bool((run.spec.get("options") or {}).get("tells_costs"))
+
+
 def untold_in(tables: RunTables) -> frozenset[str]:
     """Metrics of which files of imported results tell nothing: 0 in the tables, and no fact.
 
@@ -48,7 +54,8 @@ def untold_in(tables: RunTables) -> frozenset[str]:
     if (facts := facts_given(run)) is not None:
         return frozenset(facts.untold)
     found = set() if tells_failures(run) else {FAILED}
-    names = [name for name in SESSION_METRICS if name != _SCORE]
+    told = {_SCORE, _COST} if tells_costs(run) else {_SCORE}
+    names = [name for name in SESSION_METRICS if name not in told]
     table = tables.table("sessions", names)
     most = {name: pc.max(table[name]).as_py() for name in names}
     return frozenset(found | {"turns"} | {name for name, value in most.items() if not value})

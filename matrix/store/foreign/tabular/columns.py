@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from matrix.model.errors import did_you_mean
@@ -77,6 +77,7 @@ class Columns(NamedTuple):
     metrics: tuple[int, ...]
     why_left: Mapping[int, str]
     notes: tuple[str, ...] = ()
+    no_costs: str = ""
 
 
 FEWEST_UNITS: Final = 4
@@ -90,7 +91,11 @@ _OF_RUNS: Final = frozenset({"session_id", "launch_order", "cost_nano", "prelude
 _HTTP_DIGITS: Final = 3
 
 
-_PANDAS: Final = {"a table (Parquet)": "read_parquet", "a table (JSON)": "read_json"}
+_PANDAS: Final = {
+    "a table (Parquet)": "read_parquet",
+    "a table (JSON)": "read_json",
+    "a table (JSON lines)": "read_json",
+}
 """What reads a table of each form but CSV."""
 
 
@@ -135,10 +140,12 @@ def columns_of(
         cost = -1
     repeat = finder.named("--repeat", wishes.repeat) if wishes.repeat else -1
     status = finder.named("--status", wishes.status) if wishes.status else -1
+    passed_over = ""
     if not wishes.score:
         # a usual name is no reason to take a text: but what is meant for a number is told as one
         score = finder.usual(SCORE, scored)
         score = score if score >= 0 else finder.usual(SCORE[:1])
+        passed_over = "" if score >= 0 else _passed_over(table)
     if not wishes.variants and (found := finder.usual(VARIANT)) >= 0:
         variants = (found,)
     why_left, notes = dict[int, str](), list[str]()
@@ -163,9 +170,17 @@ def columns_of(
         return None
     if wishes.scenario is None:
         scenario = finder.usual(SCENARIO)
+    no_costs = ""
     if blank := blanks_in(table, cost):
+        no_costs = f"{blank:,} of {len(table.rows):,} rows have no cost"
         why_left[cost] = (
             f" (blank in {blank:,} of {len(table.rows):,} rows: of costs nothing is said)"
+        )
+        cost = -1
+    elif not wishes.cost and cost >= 0 and _is_list_price(table, cost, variants):
+        why_left[cost] = (
+            " (the same in every row of a variant, as prices of so many tokens are: "
+            f"--cost {listed([table.headers[cost]])} where it is what a row cost)"
         )
         cost = -1
     if wishes.scenario is None and scenario >= 0 and _is_thin(table, scenario, unit, variants):
@@ -192,10 +207,16 @@ def columns_of(
     if not variants and len(tables) < YES_OR_NO:
         missing.append(("--variant", "variant"))
     for flag, what in missing:
-        told = f"no column of the usual names for the {what}; name it: {flag} COLUMN, of"
-        long = "; a row is one result of one variant" if what == "variant" else ""
-        say(None, "", f"{told} {listed(table.headers)}{long}")
-    if missing and not variants and (told := _wide(table, unit)):
+        told = f"no column of the usual names for the {what}"
+        if what == "score" and passed_over:
+            told = passed_over
+        perhaps = long = ""
+        if what == "variant":
+            long = "; a row is one result of one variant"
+            if score >= 0 and (some := _few_values(table, finder.taken)):
+                perhaps = f" perhaps {listed(some)},"
+        say(None, "", f"{told}; name it: {flag} COLUMN,{perhaps} of {listed(table.headers)}{long}")
+    if score < 0 and missing and not variants and (told := _wide(table, unit, finder.taken)):
         say(None, "", told)
     if missing or score < 0 or -1 in variants:
         return None
@@ -242,6 +263,7 @@ def columns_of(
         ),
         why_left=why_left,
         notes=tuple(notes),
+        no_costs=no_costs,
     )
 
 
@@ -290,13 +312,34 @@ class _Finder:
         return (cells[place] for _, cells in self.table.rows)
 
 
-def _wide(table: ForeignTable, unit: int) -> str:
+def _passed_over(table: ForeignTable) -> str:
+    """Which column of a usual name for the score has other words than known ones, and which."""
+    for place, header in enumerate(table.headers):
+        if plain(header) in SCORE:
+            cells = (own[place] for _, own in table.rows)
+            found = (number_of(cell, words=True, percent=True) for cell in cells)
+            why = next((one for one in found if isinstance(one, str)), "has no value")
+            return f"{listed([header])} is called as scores are, but no score: {why}"
+    return ""
+
+
+def _few_values(table: ForeignTable, taken: Collection[int]) -> list[str]:
+    """Columns that may be what was compared: of a few values, each in several rows."""
+    found = []
+    for place, header in enumerate(table.headers):
+        values = {cell_text(cells[place]) for _, cells in table.rows}
+        if place not in taken and header and 1 < len(values) <= min(20, len(table.rows) // 2):
+            found.append(header)
+    return found
+
+
+def _wide(table: ForeignTable, unit: int, taken: Collection[int]) -> str:
     """How a table with a column for each variant is made long; empty where it is none."""
     headers = [in_line(header[:LONGEST_NAME]) for header in table.headers]
     numeric = [
         place
         for place, header in enumerate(table.headers)
-        if header and place != unit
+        if header and place not in taken
         if is_numeric((cells[place] for _, cells in table.rows), words=True, percent=True)
     ]
     if len(numeric) < YES_OR_NO:
@@ -305,11 +348,12 @@ def _wide(table: ForeignTable, unit: int) -> str:
     kept += [headers[at] for at in range(len(headers)) if at not in numeric and at != unit]
     columns = [headers[place] for place in numeric]
     read = _PANDAS.get(table.form, "read_csv")
-    source = repr(in_line(table.source))
+    source = repr(in_line(table.source)) + table.reading
     melted = f"id_vars={kept}, value_vars={columns}, var_name='variant', value_name='score'"
     return (
         "a table with a column for each variant is made long first: `import pandas; "
-        f"pandas.{read}({source}).melt({melted}).to_csv('long.csv', index=False)`"
+        f"pandas.{read}({source}).melt({melted}).to_csv('long.csv', index=False)`; "
+        "keep the columns of variants alone in value_vars"
     )
 
 
@@ -411,6 +455,22 @@ def _split(table: ForeignTable, scenario: int, unit: int, others: Sequence[int])
             for _, cells in table.rows
         ]
     )
+
+
+def _is_list_price(table: ForeignTable, cost: int, variants: Sequence[int]) -> bool:
+    """Whether a column called price has one of each variant, and one that is no row's cost."""
+    if not plain(table.headers[cost]).startswith("price"):
+        return False
+    prices = defaultdict[tuple[str, ...], set[float | str | None]](set)
+    for _, cells in table.rows:
+        prices[tuple(cell_text(cells[one]) for one in variants)].add(number_of(cells[cost]))
+    found = [price for own in prices.values() for price in own]
+    return len(found) == len(prices) and all(
+        isinstance(one, float) and one >= _LEAST_LIST_PRICE for one in found
+    )
+
+
+_LEAST_LIST_PRICE: Final = 0.5
 
 
 def _is_thin(table: ForeignTable, scenario: int, unit: int, variants: Sequence[int]) -> bool:

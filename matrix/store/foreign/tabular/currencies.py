@@ -6,9 +6,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from matrix.store.foreign.results import shown
 from matrix.store.foreign.tabular.names import (
     ANSWERED,
     ASKED,
+    COST,
+    CURRENCY,
     MISSING,
     UNIT,
     VARIANT,
@@ -30,7 +33,7 @@ _AMOUNT: Final = re.compile(
 )
 _LONGEST: Final = 60
 _NONE: Final = "no currency"
-_TEXTS: Final = frozenset({*UNIT, *VARIANT, *ASKED, *ANSWERED})
+TEXTS: Final = frozenset({*UNIT, *VARIANT, *ASKED, *ANSWERED})
 """Columns whose cells are no amounts, whatever they look like."""
 
 
@@ -52,13 +55,19 @@ def amounts_in(headers: Sequence[str], rows: Sequence[tuple[int, Sequence[Cell]]
     """Take the signs of currencies off amounts, and remember them."""
     currencies, mixed = dict[int, str](), dict[int, str]()
     read = dict[int, list[float | None]]()
+    beside = _said_beside(headers, rows)
     for place, header in enumerate(headers):
         named = next((_BY_SIGN[one] for one in plain(header).split("_") if one in _BY_SIGN), "")
         if named:
             currencies[place] = named
-        if plain(header) in _TEXTS or not _has_sign(cells[place] for _, cells in rows):
+        elif beside and plain(header) in COST:
+            if len(beside) > 1:
+                mixed[place] = " and ".join(beside)
+                continue
+            currencies[place] = beside[0]
+        if plain(header) in TEXTS or not _has_sign(cells[place] for _, cells in rows):
             continue
-        found = [_amount(cells[place]) for _, cells in rows]
+        found = [amount_of(cells[place]) for _, cells in rows]
         if not less_is_better(header) and any(
             one is None and not _is_missing(cells[place])
             for one, (_, cells) in zip(found, rows, strict=True)
@@ -82,13 +91,27 @@ def amounts_in(headers: Sequence[str], rows: Sequence[tuple[int, Sequence[Cell]]
     return Amounts(made, currencies, mixed)
 
 
+def _said_beside(
+    headers: Sequence[str], rows: Sequence[tuple[int, Sequence[Cell]]]
+) -> Sequence[str]:
+    """The currencies that a column of them has."""
+    found = set[str]()
+    for place, header in enumerate(headers):
+        if plain(header) in CURRENCY:
+            texts = {
+                str(cells[place]).strip() for _, cells in rows if not _is_missing(cells[place])
+            }
+            found |= {_BY_SIGN.get(one.casefold(), shown(one.upper(), 8)[1:-1]) for one in texts}
+    return sorted(found)
+
+
 def _has_sign(cells: Iterable[Cell]) -> bool:
     """Whether the first cells of a column that have a value have an amount with a sign."""
     seen = 0
     for cell in cells:
         if _is_missing(cell):
             continue
-        if (found := _amount(cell)) is not None and found[1] != _NONE:
+        if (found := amount_of(cell)) is not None and found[1] != _NONE:
             return True
         seen += 1
         if seen >= _LOOKED_AT:
@@ -103,7 +126,7 @@ def _is_missing(cell: Cell) -> bool:
     return cell is None or (isinstance(cell, str) and cell.strip().casefold() in MISSING)
 
 
-def _amount(cell: Cell) -> tuple[float, str] | None:
+def amount_of(cell: Cell) -> tuple[float, str] | None:
     """A cell's number and its currency; ``None`` for any other text, or nothing."""
     if isinstance(cell, bool) or cell is None:
         return None

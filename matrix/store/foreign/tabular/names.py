@@ -26,6 +26,8 @@ SCORE: Final = (
     "rating", "grade", "quality", "exact_match", "em", "f1", "value", "result",
 )  # fmt: skip
 COST: Final = ("cost_usd", "cost", "usd", "total_cost", "cost_dollars", "price_usd", "price")
+CURRENCY: Final = frozenset({"currency", "cost_currency", "price_currency", "waehrung", "w_hrung"})
+"""Columns that say which currency the costs of their rows are in."""
 SCENARIO: Final = ("scenario", "category", "dataset", "subset", "domain", "topic", "story")
 REPEAT: Final = ("repeat", "epoch", "trial", "attempt", "replicate", "run_index")
 FLAG: Final = (

@@ -9,6 +9,7 @@ from typing import Final
 from matrix.model.metrics import MOST_NUMBER
 from matrix.store.foreign.results import shown
 from matrix.store.foreign.tabular.names import MISSING, NO, RIGHT, WRONG, YES
+from matrix.store.foreign.tabular.statuses import meaning_of
 
 _NUMBER: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?")
 _LONGEST: Final = 60
@@ -18,6 +19,11 @@ _YES_NO: Final = (
     YES | NO | {"pass", "passed", "fail", "failed", "correct", "incorrect", "right", "wrong"}
 )
 """Words of a metric for 1 and 0: those of a score that are no kind of anything else."""
+
+
+_OF_FAILURES: Final = (
+    "; say how results ended in a column of its own, called status, and leave the score empty"
+)
 
 
 def metric_of(cell: object) -> float | str | None:
@@ -58,10 +64,14 @@ def number_of(cell: object, *, words: bool = False, percent: bool = False) -> fl
         return _finite(float(text), text)
     if low.lstrip("+-") in ("nan", "inf", "infinity"):
         return f"found {text}, which no mean can be made of; leave it empty where there is no value"
-    hint = "; a number has a point, no comma" if "," in text else ""
+    hint = ""
+    if "," in text:
+        hint = "; a number has a point, no comma, and nothing between thousands"
     if is_percent(text):
         hint = "; a percent sign is read in scores and metrics only"
-    if words and not any(letter.isdigit() for letter in text):
+    if words:
+        hint = _OF_FAILURES if meaning_of(text, "") in ("broke", "no result") else hint
+    if words and not hint and not any(letter.isdigit() for letter in text):
         hint = "; known words: true, yes, y, pass, correct, ok, ✓, and those for their opposites"
     return f"found {shown(text)}, which is no number{hint}"
 

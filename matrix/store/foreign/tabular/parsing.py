@@ -6,7 +6,8 @@ import csv
 import io
 import json
 import re
-from collections import Counter
+import shlex
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +21,7 @@ from matrix.model.files import open_plain
 from matrix.model.lines import delimiter_of
 from matrix.store.foreign.results import MOST_BYTES, MOST_ROWS, shown
 from matrix.store.foreign.tabular.currencies import Cell
+from matrix.store.foreign.tabular.decimals import take_commas
 from matrix.store.foreign.tabular.table import ForeignTable
 
 _SEPARATOR: Final = re.compile(r'"?sep=([,;\t| ])"?', re.IGNORECASE)
@@ -46,7 +48,9 @@ def text_of(content: bytes, source: str) -> str:
         return content.decode(encoding)
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
-        told = f"is no {encoding[:6].upper().rstrip('-')} text; save it as UTF-8"
+        told = f"is no {encoding[:6].upper().rstrip('-')} text; save it as UTF-8 (in Excel, Save As"
+        told += f" with the type `CSV UTF-8`), or: iconv -f cp1252 -t utf-8 {shlex.quote(source)}"
+        told += " > utf-8.csv"
         raise mistake_in(source, told, line) from None
 
 
@@ -82,7 +86,7 @@ def csv_table(path: Path, content: bytes) -> ForeignTable:
     if "\0" in text[:4096]:
         raise mistake_in(source, "is no text")
     first, _, rest = text.partition("\n")
-    skipped = 0
+    skipped, commas, reading = 0, tuple[int, ...](), ""
     if (said := _SEPARATOR.fullmatch(first.strip())) is not None:
         delimiter, text, skipped = said[1], rest, 1
     else:
@@ -92,37 +96,69 @@ def csv_table(path: Path, content: bytes) -> ForeignTable:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
         headers = [name.strip() for name in next(reader, [])]
         _check_headers(headers, source)
-        return ForeignTable(
-            source,
-            path.stem,
-            "a table (CSV)",
-            tuple(headers),
-            _csv_rows(reader, headers, source, skipped),
-        )
+        rows = _csv_rows(reader, headers, source, skipped)
     except csv.Error as error:
         told = f"is no CSV: {error}"
         raise mistake_in(source, told, reader.line_num + skipped) from None
     finally:
         csv.field_size_limit(before)
+    if delimiter in ";\t" and "," in text:
+        commas, doubtful = take_commas(headers, rows)
+        if doubtful:
+            raise BadInput(_of_thousands(source, headers, doubtful))
+    reading += f", skiprows={skipped}" if skipped else ""
+    reading += f", sep={delimiter!r}" if delimiter != "," else ""
+    reading += ", decimal=','" if commas else ""
+    return ForeignTable(
+        source, path.stem, "a table (CSV)", tuple(headers), rows, commas=commas, reading=reading
+    )
+
+
+def _of_thousands(
+    source: str, headers: Sequence[str], doubtful: Sequence[tuple[int, str]]
+) -> Iterator[Mistake]:
+    for place, cell in doubtful:
+        told = f"found {shown(cell)} in a file whose numbers have decimal commas, which may be "
+        yield Mistake(
+            source, None, headers[place], f"{told}thousands; write its numbers without points"
+        )
 
 
 def _csv_rows(
     reader: Any, headers: Sequence[str], source: str, skipped: int
-) -> list[tuple[int, Sequence[Cell]]]:
-    rows: list[tuple[int, Sequence[Cell]]] = []
-    odd: list[Mistake] = []
+) -> list[tuple[int, list[Cell]]]:
+    rows: list[tuple[int, list[Cell]]] = []
+    odd = defaultdict[int, list[int]](list)
     for cells in reader:
         if not any(cells):
             continue
-        if len(cells) != len(headers) and len(odd) < 20:
-            told = f"found {len(cells):,} cells; the first line has {len(headers):,} columns"
-            odd.append(Mistake(source, reader.line_num + skipped, "", told))
+        if len(cells) != len(headers):
+            odd[len(cells)].append(reader.line_num + skipped)
         rows.append((reader.line_num + skipped, cells))
         if len(rows) > MOST_ROWS:
             raise mistake_in(source, f"has more than {MOST_ROWS:,} rows")
     if odd:
-        raise BadInput(odd)
+        raise BadInput(_odd(source, odd, len(headers), len(rows)))
     return rows
+
+
+def _odd(
+    source: str, odd: Mapping[int, Sequence[int]], columns: int, rows: int
+) -> Iterator[Mistake]:
+    """Lines that have other numbers of cells than the first line has columns."""
+    told = f"; the first line has {columns:,} column{'s' * (columns != 1)}"
+    if sum(map(len, odd.values())) == rows:
+        told += ", and no line has as many: delete what stands before the names of the columns"
+    for count, lines in list(odd.items())[:_MOST_ODD]:
+        more = " ..." if len(lines) > _MOST_LINES else ""
+        listed = ", ".join(map(str, lines[:_MOST_LINES]))
+        where = f" in {len(lines):,} rows (lines {listed}{more})" if len(lines) > 1 else ""
+        found = f"found {count:,} cell{'s' * (count != 1)}{where}{told}"
+        yield Mistake(source, lines[0], "", found)
+
+
+_MOST_ODD: Final = 20
+_MOST_LINES: Final = 3
 
 
 def _check_headers(headers: Sequence[str], source: str) -> None:
@@ -154,7 +190,8 @@ def objects_table(
     headers = list(dict.fromkeys(name for _, one in objects for name in one))
     _check_headers(headers, source)
     rows = [(line, [_cell(one.get(name)) for name in headers]) for line, one in objects]
-    return ForeignTable(source, path.stem, form, tuple(headers), rows)
+    reading = ", lines=True" if "lines" in form else ""
+    return ForeignTable(source, path.stem, form, tuple(headers), rows, reading=reading)
 
 
 def _cell(value: Any) -> Cell:

@@ -51,7 +51,8 @@ def read_tables(tables: Sequence[ForeignTable], wishes: Wishes) -> ForeignResult
             tells = tells or found.error >= 0 or ends.tells
             unsure = unsure or ends.unsure
             words |= dict.fromkeys(ends.words)
-            notes += [*ends.notes, *found.notes, *_other_money(table, found)]
+            notes += [*ends.notes, *found.notes, *_again(table, found)]
+            notes += _other_money(table, found)
         mistakes += faults.mistakes
     if len(roles) == len(tables):
         mistakes += _not_there(wishes.failed, roles, words)
@@ -76,6 +77,8 @@ def read_tables(tables: Sequence[ForeignTable], wishes: Wishes) -> ForeignResult
         tells_failures=not unsure and (tells or any(row.error for row in rows)),
         notes=tuple(dict.fromkeys(notes)),
         score_name=first.headers[own.score],
+        tells_costs=all(one.cost >= 0 for one in roles),
+        no_costs=next((one.no_costs for one in roles if one.no_costs), ""),
     )
 
 
@@ -150,6 +153,17 @@ def _amounts(table: ForeignTable) -> dict[str, Any]:
     return amounts_in(table.headers, table.rows)._asdict()
 
 
+def _again(table: ForeignTable, roles: Columns) -> list[str]:
+    """How many rows are there more than once, where units tell results apart."""
+    if roles.unit < 0:
+        return []
+    again = len(table.rows) - len({tuple(map(cell_text, cells)) for _, cells in table.rows})
+    if not again:
+        return []
+    rows = "row is" if again == 1 else "rows are"
+    return [f"{again:,} {rows} the same in every column as an earlier one: see that none is twice."]
+
+
 def _other_money(table: ForeignTable, roles: Columns) -> list[str]:
     """Which metrics are money, and no dollars."""
     return [
@@ -163,6 +177,11 @@ def _other_money(table: ForeignTable, roles: Columns) -> list[str]:
 def _factors(table: ForeignTable, roles: Columns) -> tuple[str, ...]:
     names = (in_line(table.headers[place][:LONGEST_NAME]) for place in roles.variants)
     return tuple(names) or ("file",)
+
+
+def _with_commas(table: ForeignTable) -> str:
+    names = listed([table.headers[place] for place in table.commas])
+    return f"have a decimal comma in {names}, 0,5 for 0.5" if names else ""
 
 
 def _taken(
@@ -190,6 +209,7 @@ def _taken(
         ("time", header(roles.duration[0]) if roles.duration[0] >= 0 else ""),
         ("tokens", ", ".join(header(place) for place in roles.tokens if place >= 0)),
         ("texts", ", ".join(header(place) for _, place in roles.said if place != roles.unit)),
+        ("numbers", _with_commas(table)),
         ("metrics", listed([metric_name(table.headers[place]) for place in roles.metrics])),
     ]
     used = {roles.unit, roles.score, roles.cost, roles.scenario, roles.repeat, roles.error}

@@ -24,6 +24,8 @@ class ForeignTable(NamedTuple):
         rows: Line (or number) of each row, and its cells, one for each header.
         currencies: Place of a column -> what its amounts are in, where that is told.
         mixed: Place of a column -> the several currencies of its amounts.
+        commas: Places of columns whose numbers had a decimal comma.
+        reading: What pandas is told to read it: arguments, each after a comma.
     """
 
     source: str
@@ -33,6 +35,8 @@ class ForeignTable(NamedTuple):
     rows: Sequence[tuple[int, Sequence[Cell]]]
     currencies: Mapping[int, str] = {}
     mixed: Mapping[int, str] = {}
+    commas: tuple[int, ...] = ()
+    reading: str = ""
 
 
 YES_OR_NO: Final = 2
