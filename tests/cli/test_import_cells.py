@@ -254,7 +254,7 @@ def test_a_file_that_is_given_twice_is_refused(here: Path, matrix: Matrix) -> No
     for other in ("r.csv", "copy.csv"):
         done = matrix("import", "r.csv", other)
         assert done.code == 2
-        assert f"{other}: has the same content as r.csv, and results count once" in done.stderr
+        assert f"{other}: is given twice: r.csv has the same content" in done.stderr
 
 
 def test_rows_that_are_there_twice_are_told(here: Path, matrix: Matrix) -> None:

@@ -123,8 +123,8 @@ def _refuse_twice(paths: Sequence[Path]) -> None:
         except OSError:
             continue  # is told where it is read
         if key in seen:
-            told = f"has the same content as {in_line(str(seen[key]))}, and results count once"
-            found.append(Mistake(str(path), None, "", f"{told}; leave one of them out"))
+            told = f"is given twice: {in_line(str(seen[key]))} has the same content; results count once"
+            found.append(Mistake(str(path), None, "", f"{told}, so leave one out"))
         seen.setdefault(key, path)
     if found:
         raise BadInput(found)
