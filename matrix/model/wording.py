@@ -16,7 +16,7 @@ from typing import Final
 ARGUMENTS: Final = {
     **{f"--{name.replace('_', '-')}": name for name in (
         "against", "allow_errored", "at_cap", "baseline", "below", "budget", "by", "confidence",
-        "correlation", "cost", "effect", "engine", "executor", "factor", "fail_on",
+        "correlation", "cost", "effect", "engine", "executor", "factor", "fail_on", "failed",
         "failure_margin", "judge", "kind", "lower", "margin", "max_cost", "max_turns", "metric",
         "pairs", "per_cell", "repeat", "repeats", "results", "rounds", "run_id", "scenario",
         "score", "sd", "sd_a", "sd_b", "seed", "sessions", "since", "status", "target", "times",

@@ -123,8 +123,8 @@ def _refuse_twice(paths: Sequence[Path]) -> None:
         except OSError:
             continue  # is told where it is read
         if key in seen:
-            told = f"is given twice: {in_line(str(seen[key]))} has the same content; results count once"
-            found.append(Mistake(str(path), None, "", f"{told}, so leave one out"))
+            told = f"is given twice: {in_line(str(seen[key]))} has the same content; leave one "
+            found.append(Mistake(str(path), None, "", f"{told}out, as results count once"))
         seen.setdefault(key, path)
     if found:
         raise BadInput(found)
