@@ -399,7 +399,7 @@ def _weighty(read: ForeignResults, arranged: Arranged, wishes: Wishes) -> list[s
     """What the run keeps, as every verdict on it has to be read with it."""
     if arranged.paired or wishes.unit == NONE:
         return [*read.notes, *arranged.notes]
-    why = "no column of the usual names for units"
+    why = "no column of a usual name says which rows belong together"
     if read.unit:
         why = f"no {in_line(read.unit[:LONGEST_NAME])} is in two variants"
     told = (
