@@ -27,14 +27,13 @@ from matrix.kinds.function.context import ScenarioContext
 from matrix.kinds.function.declaring import declared_of
 from matrix.kinds.function.files import kind_of
 from matrix.kinds.function.kind import CASE, FunctionKind
-from matrix.kinds.function.scripts import Asked, ScriptedAnswer, said_by, tool_call
+from matrix.kinds.function.scripts import Asked, ScriptedAnswer, asked_of, said_by, tool_call
 from matrix.kinds.function.source import Scenario, Source
 from matrix.kinds.protocol import Kind, is_said
 from matrix.model.documents.yaml_documents import Document, check
 from matrix.model.entries import TurnDone
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.records import Answer, Call, Event, Message, SessionPlan, Usage
-from matrix.model.seeds import stream
 
 __all__ = ["Asked", "PlayedSession", "ScenarioContext", "play", "play_async", "tool_call"]
 
@@ -207,6 +206,4 @@ class _Answers:
             assert number < len(entry), told
             entry = entry[number]
         one_for_all = not isinstance(self.answers, Mapping)
-        rng = stream(call.seed, "script")
-        asked = Asked(call.role, call.messages, rng, call.cell, call.tag)
-        return said_by(entry, asked, "answers", one_for_all=one_for_all)
+        return said_by(entry, asked_of(call), "answers", one_for_all=one_for_all)

@@ -193,7 +193,11 @@ class RayExecutor:
         if self._address is not None:
             self._background.begin(self._ray.watch(run_dir, [lifeline_to_head(self._address)]))
         self._starting = Starting(self._address)
-        await self._ray.needed_by(self._starting.wait())
+        try:
+            await self._ray.needed_by(self._starting.wait())
+        except RayUnavailable as error:  # the run is there by now, and its name is taken
+            here = resume_command(run_dir, " --executor in-process" if local else "")
+            raise RayUnavailable(f"{error}; this run goes on with `{here}`") from error
         self._background.begin(self._ray.watch(run_dir, lifelines_of_ray(ours=local)))
         import ray
 

@@ -21,6 +21,7 @@ def compare(
     margin: float | None = None,
     by: str | None = None,
     against: str | None = None,
+    lower_is_better: bool | None = None,
     results: str | Path = RESULTS,
 ) -> Study:
     """Say which variant is better, how sure that is, and what it rests on.
@@ -35,6 +36,8 @@ def compare(
             labelled as post hoc; declare it in the spec as ``compare.margin``.
         by: Break the difference of the leading pair down by ``scenario`` or another factor.
         against: Compare every variant with this one only.
+        lower_is_better: Whether less of the metric is better, where that was not declared before
+            launch; it is labelled as said after it. Declare it with the kind's scores.
         results: Folder of runs.
 
     Returns:
@@ -60,7 +63,7 @@ def compare(
     else:
         second = _opened(other, results)
         matchup = runs_matchup(tables, (RunTables(second.path), second.file))
-    return study_of(matchup, metric, margin=margin, by=by, against=against)
+    return study_of(matchup, metric, margin=margin, by=by, against=against, lower=lower_is_better)
 
 
 def _opened(run: str | Path | Run, results: str | Path) -> Run:

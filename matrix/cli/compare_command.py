@@ -29,6 +29,7 @@ HELP = """Say which variant is better, and how sure that is.
     matrix compare last --by story --margin 2
     matrix compare last --against baseline   every prompt with one only
     matrix compare last --metric cost_usd --json
+    matrix compare last --metric replies --lower-is-better     where nobody said so before
     matrix compare play-2026-a play-2026-b   two runs
     matrix compare last --baseline main --margin 2 --fail-on regression
 
@@ -85,6 +86,14 @@ AgainstOption = Annotated[
         "--against", metavar="LEVEL", help="Compare all with this one only.", show_default=False
     ),
 ]
+LowerOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--lower-is-better/--higher-is-better",
+        help="Which values of the metric are better; post hoc, unless it was declared so.",
+        show_default=False,
+    ),
+]
 AllMetricsOption = Annotated[
     bool, typer.Option("--all-metrics", help="List metrics that do not differ, too.")
 ]
@@ -103,6 +112,7 @@ def compare(
     margin: MarginOption = None,
     by: ByOption = None,
     against: AgainstOption = None,
+    lower_is_better: LowerOption = None,
     all_metrics: AllMetricsOption = False,
     results: ResultsOption = "results",
     baseline: BaselineOption = None,
@@ -115,11 +125,16 @@ def compare(
     from matrix import api
     from matrix.api.gating import baseline_of
     from matrix.cli.printing import print_json, text_width
+    from matrix.model.errors import BadInput, Mistake
     from matrix.report.gates.gate_wish import LATEST
     from matrix.report.gates.gating import gate_as_data
     from matrix.report.study.study_data import study_as_data
     from matrix.report.study.study_text import study_as_text
 
+    if lower_is_better is not None and (baseline or threshold or fail_on):
+        flag = "--lower-is-better" if lower_is_better else "--higher-is-better"
+        told = "gates go by what the runs declare; leave it, or the gates, out"
+        raise BadInput([Mistake(flag, None, "", told)])
     if baseline == LATEST:
         baseline = baseline_of(api.open_run(run, results=results))
     wished = (threshold or [], fail_on or [], allow_errored, results)
@@ -146,6 +161,7 @@ def compare(
         margin=margin,
         by=by,
         against=against,
+        lower_is_better=lower_is_better,
         results=results,
     )
     if json:

@@ -68,8 +68,13 @@ def import_results(
         ),
     ] = None,
     lower_is_better: Annotated[
-        bool, typer.Option("--lower-is-better", help="A lower score is the better one.")
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--lower-is-better/--higher-is-better",
+            help="Which score is the better one; by its name if not said.",
+            show_default=False,
+        ),
+    ] = None,
     lower: Annotated[
         list[str] | None, _column("--lower", "A metric of which less is better; or several.")
     ] = None,

@@ -21,6 +21,7 @@ from matrix.kinds.protocol import (
 )
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.exported import ExportedFacts
+from matrix.model.lines import in_line
 from matrix.model.records import JSON
 
 IMPORTED = "imported"
@@ -84,8 +85,16 @@ class ImportedKind:
     state_model = ImportedState
 
     def __init__(self, options: ImportedOptions | None = None) -> None:
+        self._options = options
         self.lower_is_better = frozenset[str]() if options is None else _lower(options)
         self.score_range = options.score_range if options is not None else None
+
+    @property
+    def score_is(self) -> str:
+        """The column that the scores are from; empty where that is not known, or is ``score``."""
+        name = "" if self._options is None else self._options.taken.get("score", "")
+        name = in_line(name.partition(", ")[0])
+        return "" if name in ("score", "none") else name
 
     def scoring(self, options: Mapping[str, JSON]) -> ImportedKind:
         """This kind with the range and the direction of one import's scores."""

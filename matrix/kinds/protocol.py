@@ -180,6 +180,20 @@ class ShowsScores(Protocol):
 
 
 @runtime_checkable
+class SaysItsScore(Protocol):
+    """A kind whose ``score`` is another of its scores; empty where it is none."""
+
+    @property
+    def score_is(self) -> str: ...
+
+
+def metric_told(kind: Kind, metric: str) -> str:
+    """What people are told of a metric: its name, and of ``score`` what that is."""
+    other = kind.score_is if metric == "score" and isinstance(kind, SaysItsScore) else ""
+    return f"score (= {other})" if other else metric
+
+
+@runtime_checkable
 class ShowsTexts(Protocol):
     """A kind of whose scenarios listed judges can be shown more than what was said."""
 

@@ -77,3 +77,9 @@ def is_plain_name(text: str) -> bool:
     """Whether text can name an entry of a folder: one line, one part, and not the folder itself."""
     one_part = text not in ("", ".", "..") and "/" not in text and "\0" not in text
     return one_part and in_line(text) == text
+
+
+def words_in(name: str) -> list[str]:
+    """The words of a name, however they are put together: ``isError`` and ``Is error`` alike."""
+    apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip())
+    return re.sub(r"[^a-z0-9]+", "_", apart.casefold()).strip("_").split("_")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Final, Literal
 
 from matrix.model.entries import Ended
+from matrix.model.lines import words_in
 from matrix.model.money import to_usd
 from matrix.model.records import PLAYED, Outcome
 
@@ -41,6 +42,67 @@ LOWER_IS_BETTER: Final = frozenset({*SESSION_METRICS, FAILED}) - {"score"}
 def lower_is_better(metric: str, of_kind: Collection[str]) -> bool:
     """Whether less of a metric is better; ``of_kind`` are the scores of which the kind says so."""
     return metric in LOWER_IS_BETTER or metric in of_kind
+
+
+_AMOUNTS: Final = frozenset(
+    {
+        "cost", "costs", "price", "prices", "spend", "spent", "usd", "eur", "gbp", "chf", "jpy",
+        "cny", "inr", "dollar", "dollars", "euro", "euros", "cent", "cents", "latency", "latencies",
+        "duration", "durations", "seconds", "secs", "ms", "millis", "milliseconds", "minutes",
+        "elapsed", "runtime", "ttft", "tokens",
+    }
+)  # fmt: skip
+"""What a name is of which less is better, wherever it has it."""
+_LESS: Final = frozenset(
+    {
+        "time", "token", "error", "errors", "failures", "failure", "retries", "timeouts", "timeout",
+        "timed", "loss", "wer", "cer", "perplexity", "toxicity", "hallucination", "hallucinations",
+        "violation", "violations", "distance", "mae", "mse", "rmse", "brier", "calls", "turns",
+        "crashed", "crashes", "errored", "refused", "refusal", "refusals", "bug", "bugs", "defect",
+        "defects", "mistake", "mistakes", "wrong", "incorrect", "misses", "regret", "penalty",
+        "penalties", "harm", "harms", "harmful", "unsafe", "risk", "risks", "complaint",
+        "complaints", "fpr", "fnr", "bias", "biases", "rank", "toxic",
+    }
+)  # fmt: skip
+"""The same of a name that ends in it."""
+_MORE: Final = frozenset(
+    {
+        "saved", "saving", "savings", "reduction", "efficiency", "effectiveness", "accuracy",
+        "quality", "throughput", "revenue", "profit", "income", "earned", "earnings", "gain",
+        "correct", "f1", "reciprocal", "percentile", "no", "not", "non", "without", "anti",
+    }
+)  # fmt: skip
+"""What a name is of which more is better, whatever else it has."""
+_UNITS: Final = frozenset(
+    {"s", "sec", "secs", "ms", "millis", "usd", "dollars", "cents", "rate", "count", "pct",
+     "percent", "mean", "avg", "median", "total", "in", "out", "file", "p50", "p90", "p95", "p99",
+     "score"}
+)  # fmt: skip
+_TIMES: Final = frozenset({"s", "sec", "second", "min", "minute", "h", "hour"})
+
+
+def less_is_better(name: str) -> bool:
+    """Whether a metric is one of which less is better, by what it is called.
+
+    Money, times and tokens say so wherever a name has them (``total_cost_eur``); of other names the
+    last word does, but for units and sums: ``error rate``. What is had in a time is better with
+    more of it (``tokens_per_second``).
+    """
+    words = words_in(name)
+    if words[0].startswith("fail"):
+        return True
+    if "per" in words[1:]:
+        at = words.index("per", 1)
+        if set(words[at + 1 : at + 2]) & _TIMES:
+            return False
+        words = words[:at]
+    if set(words) & _MORE:
+        return False
+    if set(words) & _AMOUNTS:
+        return "score" not in words
+    while words and words[-1] in _UNITS:
+        words.pop()
+    return bool(words) and words[-1] in _LESS
 
 
 def score_fault(name: str, value: object) -> str:

@@ -191,6 +191,7 @@ class Call:
         fields: What the kind tells an agent beside the request, by name; models don't see it.
         apart: Whether an agent works in an empty folder rather than in the session's.
         fresh: Whether no answer will do that was bought before.
+        options: The session's options, where its kind says itself what simulated models answer.
     """
 
     key: CallKey
@@ -209,6 +210,7 @@ class Call:
     fields: Mapping[str, str] = field(default_factory=dict)
     apart: bool = False
     fresh: bool = False
+    options: Mapping[str, JSON] = field(default_factory=dict)
 
 
 class Failure(NamedTuple):

@@ -27,6 +27,7 @@ ARGUMENTS: Final = {
         "redo_turn", "stop_early", "trust", "yes_no",
     )},
     "--explain": "model",
+    "--higher-is-better": "lower_is_better=False",
     "--format": "form",
     "--from": "pilot",
     "--model": "models",

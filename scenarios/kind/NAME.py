@@ -8,7 +8,7 @@ CUSTOMER = "You are a {mood} customer: {problem} Say SOLVED once you have been h
 
 def customer(asked: matrix.Asked) -> str:
     """What the simulated customer says: calm ones are content sooner."""
-    content = asked.rng.random() < (0.6 if asked.levels.get("mood") == "calm" else 0.3)
+    content = asked.rng.random() < (0.6 if asked.options["mood"] == "calm" else 0.3)
     return "SOLVED, thank you." if content else "It still does not work."
 
 

@@ -638,7 +638,7 @@ def _others(matrix: Matrix) -> list[dict[str, Any]]:
 def test_a_score_of_which_less_is_better_is_told_as_that(here: Path, matrix: Matrix) -> None:
     write_csv(here / "r.csv", ("id", "model", "error_rate"), [row[:3] for row in paired(8.0)])
     made = matrix("import", "r.csv", "--score", "error_rate", "--run-id", "it")
-    assert "error_rate (less is better)" in made.stdout
+    assert "error_rate (less is better; --higher-is-better turns it)" in made.stdout
     assert "Verdict: a beats b" in made.stdout
 
 

@@ -10,6 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 import matrix as python_api
+from matrix.model.metrics import less_is_better
 from tests.cli.program import Matrix
 from tests.cli.tables import paired, write_csv
 
@@ -205,5 +206,40 @@ def test_less_money_time_and_failures_are_better_whatever_they_are_called(
     made = " ".join(matrix("import", "r.csv", "--run-id", "it").stdout.split())
     assert f"less is better: {metric}; more is better: tokens_per_second" in made
     asked = " ".join(matrix("compare", "it", "--metric", metric).stdout.split())
-    assert f"compared on {metric} (less is better" in asked
+    assert f"compared on {metric}, less is better (" in asked
     assert "Verdict: a beats b" in asked
+
+
+@pytest.mark.parametrize(
+    ("name", "less"),
+    [
+        *((name, True) for name in (
+            "bugs", "mistakes", "wrong", "incorrect", "misses", "regret", "penalty", "harm",
+            "unsafe", "risk", "complaints", "refusal_rate", "refusals", "fpr", "fnr", "bias",
+            "defects", "rank", "toxicity", "violations", "hallucinations", "riskScore",
+        )),
+        *((name, False) for name in (
+            "unbiased", "harmless", "risk_free", "no_errors", "reciprocal_rank", "helpful",
+        )),
+    ],
+)  # fmt: skip
+def test_which_way_a_score_counts_is_said_and_known_by_whole_words(name: str, less: bool) -> None:
+    assert less_is_better(name) is less
+
+
+def test_which_way_a_score_counts_is_said_with_what_turns_it(here: Path, matrix: Matrix) -> None:
+    for name, way, turn, first in (
+        ("bugs", "less", "--higher-is-better", "a"),
+        ("helpful", "more", "--lower-is-better", "b"),
+    ):
+        write_csv(here / "r.csv", ("id", "model", name), [row[:3] for row in paired(8.0)])
+        plain = matrix("import", "r.csv", "--score", name, "--run-id", name).stdout
+        assert f"{name} ({way} is better; {turn} turns it)" in plain
+        assert f"score (= {name}), {way} is better" in " ".join(plain.split())
+        assert f"Verdict: {first} beats" in plain
+        turned = matrix("import", "r.csv", "--score", name, "--run-id", f"{name}-2", turn).stdout
+        other = {"less": "more", "more": "less"}[way]
+        assert f"{name} ({other} is better)" in turned
+        assert f"Verdict: {first} beats" not in turned
+        asked = " ".join(matrix("compare", name, turn).stdout.split())
+        assert f"That {other} is better is said here, and not in the run." in asked

@@ -55,7 +55,7 @@ def start_ray(address: str | None) -> None:
         what = "a local Ray did not start" if local else f"cannot join the Ray at {address}"
         raise RayUnavailable(
             f"{what}: {str(error).strip() or type(error).__name__}; try again when the machine is "
-            "less busy, or run with --executor in-process"
+            "less busy"
         ) from error
 
 

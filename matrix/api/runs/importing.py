@@ -25,6 +25,7 @@ from matrix.model.documents.mistakes import Mistakes
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.files import read_plain
 from matrix.model.lines import in_line
+from matrix.model.metrics import less_is_better
 from matrix.model.records import OUTCOMES
 from matrix.model.seeds import content_hash
 from matrix.model.spec.run_spec import Compare, RunSpec
@@ -44,7 +45,6 @@ from matrix.store.foreign.results import (
     Wishes,
     outcome_of,
 )
-from matrix.store.foreign.tabular.names import less_is_better
 from matrix.store.run.driven import setting_up
 from matrix.store.run.made_here import PLAN_NAME
 from matrix.store.run.run_folder import (
@@ -98,7 +98,7 @@ def import_results(
     repeat: str | None = None,
     status: str | None = None,
     failed: str | Sequence[str] = (),
-    lower_is_better: bool = False,
+    lower_is_better: bool | None = None,
     lower: str | Sequence[str] = (),
     results: str | Path = RESULTS,
     run_id: str | None = None,
@@ -125,7 +125,7 @@ def import_results(
             ``caveats`` of ``compare``, as all is that a verdict has to be read with; where it is
             all there is of a result, nothing is said of failures.
         failed: Other words of the status that are failures.
-        lower_is_better: Whether a lower score is the better one.
+        lower_is_better: Whether a lower score is the better one; by its name, if left out.
         lower: Other metrics of which less is better, beside those whose names say it, such as
             ``latency`` and ``error_rate``.
         results: Folder of runs.
@@ -156,7 +156,7 @@ def import_as(
     paths: Sequence[Path],
     wishes: Wishes,
     *,
-    lower: bool,
+    lower: bool | None,
     results: str | Path,
     run_id: str | None,
     clock: Callable[[], float] = time.time,
@@ -177,7 +177,8 @@ def import_as(
         raise BadInput(mistakes.found)
     source = str(paths[0])
     _check_lower(read, wishes, lower=lower)
-    lower = lower or _scores_low(read)
+    by_name = lower is None
+    lower = _scores_low(read) if lower is None else lower
     require_scores(read, source)
     if len(read.rows) >= _MANY:
         listener(f"{len(read.rows):,} rows are read; a run is made of them")
@@ -195,18 +196,19 @@ def import_as(
 
     with setting_up(Path(results)):
         run_dir = create_run(Path(results), file, set_up)
-    taken = _taken(read, arranged, less, lower=lower)
+    taken = _taken(read, arranged, less, _direction(read, lower=lower, by_name=by_name))
     return Imported(Run(run_dir), taken, (*kept, *_notes(read)))
 
 
-def _check_lower(read: ForeignResults, wishes: Wishes, *, lower: bool) -> None:
+def _check_lower(read: ForeignResults, wishes: Wishes, *, lower: bool | None) -> None:
     """See that what is said of directions can be said.
 
     Raises:
         BadInput: Every mistake in it.
     """
     mistakes = []
-    said = {"--lower-is-better": lower, "--lower": bool(wishes.lower)}
+    flag = "--lower-is-better" if lower else "--higher-is-better"
+    said = {flag: lower is not None, "--lower": bool(wishes.lower)}
     if read.exported is not None:
         told = "is not for results that a run was exported to: they say which scores are better low"
         mistakes = [Mistake(flag, None, "", told) for flag, there in said.items() if there]
@@ -360,14 +362,14 @@ def _stand_ins(read: ForeignResults) -> dict[str, tuple[str, ...]] | None:
 
 
 def _taken(
-    read: ForeignResults, arranged: Arranged, less: Sequence[str], *, lower: bool
+    read: ForeignResults, arranged: Arranged, less: Sequence[str], direction: str
 ) -> tuple[tuple[str, str], ...]:
     """What was taken for what, with how much of it there is."""
     counts = {
         "variant": " x ".join(f"{len(levels):,}" for levels in arranged.levels.values()),
         "scenario": f"{len(arranged.scenarios):,}, which weigh alike"
         * (arranged.scenarios != (WHOLE,)),
-        "score": "less is better" * lower,
+        "score": direction,
         "repeat": f"{arranged.repeats:,} at most",
         "unit": f"{len({one.row.unit for one in arranged.placed}):,}",
     }
@@ -379,6 +381,15 @@ def _taken(
     return tuple(
         (label, f"{text} ({counts[label]})" if counts.get(label) else text) for label, text in known
     )
+
+
+def _direction(read: ForeignResults, *, lower: bool, by_name: bool) -> str:
+    """Whether more or less of the score is better, and, where its name says it, what turns it."""
+    if read.exported is not None:
+        return ""  # the run that was exported says it
+    told = "less is better" if lower else "more is better"
+    turn = "--higher-is-better" if lower else "--lower-is-better"
+    return f"{told}; {turn} turns it" if by_name else told
 
 
 def _directions(read: ForeignResults, less: Sequence[str]) -> str:

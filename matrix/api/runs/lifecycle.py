@@ -81,7 +81,7 @@ from matrix.model.spec.run_spec import RunSpec
 from matrix.report.gates.gate_wish import LATEST
 from matrix.report.text import plural
 from matrix.store.journal.journal import JOURNAL_NAME, JournalReader, JournalWriter
-from matrix.store.run.driven import clear_unbegun, driving, setting_up
+from matrix.store.run.driven import clear_unbegun, driving, require_undriven, setting_up
 from matrix.store.run.made_here import PLAN_NAME, is_made_here
 from matrix.store.run.run_folder import (
     RUN_ID,
@@ -243,6 +243,7 @@ def resume(
         _require_own_sessions(prepared.plan, run_dir)
         settle_plan(run_dir, prepared.env_file)
     _require_models(prepared)
+    require_undriven(run_dir)
     for found in recover_run(run_dir):
         listener.note(found)
     listener.remark(

@@ -14,9 +14,10 @@ from matrix.engine.prepare.registry import ask_kind, load_kind
 from matrix.judging.listed import ListedJudge
 from matrix.kinds.library import PACK_FILE, FolderLibrary
 from matrix.kinds.protocol import ExplainsOptions, KeptKind, Kind, ScenarioPack
+from matrix.model.documents.complaints import MISSING
 from matrix.model.documents.mistakes import Mistakes
 from matrix.model.documents.yaml_documents import check
-from matrix.model.errors import BadInput, KindUnusable, did_you_mean, near_matches
+from matrix.model.errors import BadInput, KindUnusable, Mistake, did_you_mean, near_matches
 from matrix.model.spec.judges import JUDGES
 from matrix.model.spec.params import COMMON, OWN
 from matrix.model.spec.run_spec import RunSpec, level_name
@@ -52,7 +53,10 @@ def read_parts(library: FolderLibrary, mistakes: Mistakes) -> SpecParts:
     """
     spec = _spec(mistakes)
     kind = _kind(spec, library, mistakes)
-    options = mistakes.collect(lambda: check(mistakes.document, kind.options_model, ("options",)))
+    options = mistakes.collect(
+        lambda: check(mistakes.document, kind.options_model, ("options",)),
+        partial(_option_told, kind),
+    )
     mistakes.collect(lambda: check(mistakes.document, SimulationSettings, ("simulation",)))
     roles = _roles(spec, kind, mistakes)
     spec, judges = read_judges(spec, kind, library, mistakes)
@@ -74,6 +78,15 @@ def read_parts(library: FolderLibrary, mistakes: Mistakes) -> SpecParts:
     if options is None:
         mistakes.stop_if_any()
     return parts
+
+
+def _option_told(kind: Kind, mistake: Mistake) -> Mistake:
+    """A mistake in an option; of one that is missing with what the kind knows of it."""
+    name = mistake.path.removeprefix("options.")
+    if mistake.message != MISSING or not isinstance(kind, ExplainsOptions):
+        return mistake
+    why = kind.why_no_option(name)
+    return replace(mistake, message=f"{MISSING}: {why}") if why else mistake
 
 
 def _spec(mistakes: Mistakes) -> RunSpec:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import platform
 import re
 import shutil
@@ -115,7 +117,7 @@ def clock_finding(now: float, newest: float) -> Finding:
 def folder_finding(folder: Path) -> Finding:
     """Whether runs can be written into a folder, which need not be there yet."""
     what, there = f"results {folder}", folder
-    while not there.exists():
+    while not there.exists() and not there.is_symlink():
         there = there.parent if there.parent != there else Path.cwd()
     remedy = "choose another folder with --results"
     if (kind := network_disk(there, _mounts())) is not None:
@@ -148,8 +150,11 @@ def require_own_disk(folder: Path, mounts: str | None = None) -> None:
         mounts: Text of ``/proc/self/mounts``; read from there if left out.
 
     Raises:
-        BadInput: It is on a disk of the network.
+        BadInput: It is on a disk of the network, or a link that leads nowhere but to itself.
     """
+    if _leads_to_itself(folder):
+        told = f"{folder} is a symbolic link that leads to itself; remove it, or choose another one"
+        raise BadInput([Mistake("--results", None, "", told)])
     found = network_disk(folder, _mounts() if mounts is None else mounts)
     if found is not None:
         told = (
@@ -160,13 +165,21 @@ def require_own_disk(folder: Path, mounts: str | None = None) -> None:
         raise BadInput([Mistake("--results", None, "", told)])
 
 
+def _leads_to_itself(folder: Path) -> bool:
+    try:
+        folder.stat()
+    except OSError as error:
+        return error.errno == errno.ELOOP
+    return False
+
+
 def require_lasting(folder: Path) -> None:
     """See that a run is not begun in a folder that Ray removes with the job it came with.
 
     Raises:
         BadInput: It is in Ray's copy of a submitted working directory.
     """
-    if any(part.startswith(JOB_COPY) for part in folder.resolve().parts):
+    if any(part.startswith(JOB_COPY) for part in Path(os.path.realpath(folder)).parts):
         told = (
             f"{folder} is in the copy that Ray made of a submitted job's --working-dir, and Ray "
             "removes that; give a path outside it, on a disk that stays"
@@ -176,7 +189,7 @@ def require_lasting(folder: Path) -> None:
 
 def network_disk(folder: Path, mounts: str) -> str | None:
     """Kind of the network file system that a folder is on; ``None`` if it is on none."""
-    place, best = folder.resolve(), ("", "")
+    place, best = Path(os.path.realpath(folder)), ("", "")  # of a link to itself, that
     for line in mounts.splitlines():
         _, at, kind, *_ = [*line.split(" "), "", "", ""]
         at = at.replace("\\040", " ")

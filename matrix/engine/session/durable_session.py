@@ -29,7 +29,7 @@ from matrix.engine.wire.storable import MAX_REASON, check_result, check_turn
 from matrix.engine.wire.telemetry_events import told_turn
 from matrix.judging.listed import OPPONENT, ListedJudge, Opponent, judge_by_list, scores_of
 from matrix.kinds.context import Context
-from matrix.kinds.protocol import UNREAD, Kind, UsesFolder
+from matrix.kinds.protocol import UNREAD, Kind, ScriptsAnswers, UsesFolder
 from matrix.model.entries import Acted, Ended, TurnDone
 from matrix.model.errors import (
     FAILED_BY_ITSELF,
@@ -387,6 +387,7 @@ class DurableSession:
             timeout_s=timeout_s,
             fields=dict(fields),
             fresh=fresh,
+            options=self.plan.options if isinstance(self.kind, ScriptsAnswers) else {},
         )
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import inspect
 import random
+import sys
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from functools import partial, wraps
+from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar, cast
 
 import msgspec
@@ -45,7 +47,9 @@ def _noted(
 
     @wraps(method)
     def begun(self: ScenarioContext, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]:
-        return self._play.begin(method.__name__, method(self, *args, **kwargs))
+        by = sys._getframe(1)
+        where = f"{Path(by.f_code.co_filename).name}:{by.f_lineno}"
+        return self._play.begin(method.__name__, where, method(self, *args, **kwargs))
 
     return begun  # type: ignore[return-value]  # of a method, `self` is never named
 

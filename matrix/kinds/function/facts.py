@@ -22,7 +22,8 @@ class KindFacts(BaseModel):
     """What readers of a run need to know of such a kind, and what it takes to play it again.
 
     It may come with a stranger's run, so it is bounded. ``of_cases`` are parameters that cases say
-    the values of, so that they are no options; ``source`` is empty for readers.
+    the values of, so that they are no options; ``main`` is the score that ``score`` is, which only
+    the source would tell otherwise; ``source`` is empty for readers.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -34,4 +35,5 @@ class KindFacts(BaseModel):
     score_range: tuple[float, float] = (0.0, 1.0)
     lower_is_better: tuple[str, ...] = Field(default=(), max_length=1000)
     of_cases: tuple[str, ...] = Field(default=(), max_length=1000)
+    main: str = Field(default="", max_length=200)
     source: str = Field(default="", max_length=MOST_SOURCE)

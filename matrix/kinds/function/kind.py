@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -22,6 +22,7 @@ from matrix.kinds.function.source import (
     Scenario,
     Source,
     gives_a_number,
+    place_of,
     read_source,
     scenario_in,
     scores_named_in,
@@ -37,7 +38,9 @@ from matrix.kinds.protocol import (
 )
 from matrix.model.documents.mistakes import Mistakes
 from matrix.model.documents.yaml_documents import Document, PathKey, check
-from matrix.model.errors import BadInput, KindUnusable, Mistake, did_you_mean
+from matrix.model.errors import BadInput, KindDefect, KindUnusable, Mistake, did_you_mean
+from matrix.model.metrics import less_is_better
+from matrix.model.plan import Plan
 from matrix.model.records import JSON, Call, ToolCall
 
 CASE: Final = "case"
@@ -89,11 +92,21 @@ class FunctionKind:
             for name, role in facts.roles.items()
         )
         self.score_range = facts.score_range
-        self.lower_is_better = frozenset(facts.lower_is_better)
-        self.kept: Mapping[str, JSON] = facts.model_dump(mode="json")
-        self.facts: Mapping[str, JSON] = facts.model_dump(mode="json", exclude={"source"})
+        self.kept: Mapping[str, JSON] = facts.model_dump(mode="json", exclude={"main"})
         if facts.scores:
             self.score_names = frozenset((*facts.scores, "score"))
+
+    @cached_property
+    def facts(self) -> Mapping[str, JSON]:
+        """What readers of a run need, without the code."""
+        told = self._facts.model_copy(update={"main": self.score_is})
+        return told.model_dump(mode="json", exclude={"source"})
+
+    @cached_property
+    def lower_is_better(self) -> frozenset[str]:
+        """Scores of which less is better; ``score`` is as the one that it is."""
+        lower = frozenset(self._facts.lower_is_better)
+        return lower | {"score"} if self.score_is in lower else lower
 
     @cached_property
     def _source(self) -> Source:
@@ -109,13 +122,18 @@ class FunctionKind:
         return frozenset(self._scores_named)
 
     @cached_property
-    def _main_score(self) -> str:
+    def score_is(self) -> str:
         """The score that is the session's, in every session; empty where none is, or is ``score``.
 
         It is the first one declared, else the first in the code, and not what a session happened
-        to give first: a session without it would have another's number for its score.
+        to give first: a session without it would have another's number for its score. What is
+        declared stands, whatever the function gives back.
         """
-        named = (*self._facts.scores, *self._scores_named)
+        if not self._facts.source:
+            return self._facts.main
+        if declared := self._facts.scores:
+            return "" if "score" in declared else declared[0]
+        named = self._scores_named
         if "score" in named or gives_a_number(self._source, self._facts.name):
             return ""
         return named[0] if named else ""
@@ -166,7 +184,19 @@ class FunctionKind:
         return model_of("Options", parameters, parameters.keys() - set(self._facts.of_cases))
 
     def why_no_option(self, name: str) -> str:
-        """Why a name that the file has is no option, with what would make it one."""
+        """Why a name that the file has is no option, with what would make it one.
+
+        Of a parameter that has to be said and is not: where it should be.
+        """
+        if (
+            self._declared.cases is not None
+            and name in self._parameters
+            and name not in self._facts.of_cases
+        ):
+            first = self._cases[0]
+            told = f"no case of {first.source.partition('[')[0]} has a value for it (they have: "
+            told += f"{', '.join(dict.fromkeys(key for one in self._cases for key in one.values))})"
+            return f"{told}; give it to them, or one to all as options.{name}"
         if name in self._facts.of_cases:
             some = [name in case.values for case in self._cases]
             told = f"{'every case has' if all(some) else 'cases have'} a value for {name}"
@@ -223,6 +253,21 @@ class FunctionKind:
             fields["tags"] = [one.strip() for one in tags.split(",")]
         content = {CASE: values.model_dump(mode="json")}
         return ScenarioPack(case.name, self.name, title, "", content, fields)
+
+    def check_plan(self, plan: Plan, packs: Mapping[str, ScenarioPack]) -> Sequence[str]:
+        """Scores whose names say that less is better where the decorator does not."""
+        named = dict.fromkeys((*self._facts.scores, *self._scores_named))
+        found = [
+            name for name in named if less_is_better(name) and name not in self.lower_is_better
+        ]
+        if not found:
+            return ()
+        lower = ", ".join(f'"{name}"' for name in (*self._facts.lower_is_better, *found))
+        return [
+            f"more of {name} counts as better, and its name says that less is: write "
+            f"lower_is_better=[{lower}] in @matrix.scenario of {self.name}, or give it another name"
+            for name in found
+        ]
 
     def changed(self, project: Path) -> str:
         try:
@@ -314,7 +359,15 @@ class FunctionKind:
         if given is not None:
             if not isinstance(given, int | float):
                 told = f"{self._facts.name} gave back {type(given).__name__}"
-                raise TypeError(f"{told}; give back a number, which is the score, or nothing")
+                told += "; give back a number, which is the score, or nothing"
+                raise KindDefect(f"{told} ({self._place})")
+            if self.score_is and self._facts.scores:
+                known = ", ".join(self._facts.scores)
+                told = f"{self._facts.name} gave back {given!r}, which would be its `score`"
+                raise KindDefect(
+                    f"{told}, and scores=[...] has none: {known}; add 'score' to it, or give back "
+                    f"nothing ({self._place})"
+                )
             mine.score("score", given)
         if not play.ended:
             ctx.end("completed", "")
@@ -323,8 +376,8 @@ class FunctionKind:
     async def finish(self, ctx: Context, state: FunctionState) -> None:
         """Let a class score; the first score is the session's, where none is called so."""
         after = await self._method("finish", ctx, state) if self._is_class else state
-        if "score" not in after.scored and self._main_score in after.scored:
-            ctx.score("score", after.scored[self._main_score])
+        if "score" not in after.scored and self.score_is in after.scored:
+            ctx.score("score", after.scored[self.score_is])
 
     async def _method(self, name: str, ctx: Context, state: FunctionState) -> FunctionState:
         """One method of a class, or nothing where it has none; its state is what it gives back."""
@@ -343,7 +396,7 @@ class FunctionKind:
             given = await found(*arguments)
         except CheckpointReached:
             told = f"{self._facts.name}.{name}: a class has its checkpoints between its turns"
-            raise TypeError(f"{told}; leave ctx.checkpoint out") from None
+            raise KindDefect(f"{told}; leave ctx.checkpoint out ({self._place})") from None
         play.over()
         value = state.value if given is None else given
         return FunctionState(value=value, scored=play.scored)
@@ -360,6 +413,11 @@ class FunctionKind:
         known = {name: raw[name] for name in self._parameters if name in raw}
         model = self._arguments.model_validate(known)
         return {name: getattr(model, name) for name in self._parameters}
+
+    @property
+    def _place(self) -> str:
+        """Where its code begins: file and line."""
+        return place_of(self._source, self._facts.name)
 
     @property
     def _is_class(self) -> bool:

@@ -16,7 +16,7 @@ import msgspec
 
 from matrix.kinds.context import Context
 from matrix.kinds.protocol import RECORDED
-from matrix.model.errors import DigestMismatch, SessionStop, did_you_mean
+from matrix.model.errors import DigestMismatch, KindDefect, SessionStop, did_you_mean
 from matrix.model.records import Message
 
 T = TypeVar("T")
@@ -77,7 +77,7 @@ class Performance:
         self.fresh: dict[str, Record] = {}
         self.stopped: SessionStop | None = None
         self.ended = False
-        self._begun: list[tuple[str, Coroutine[Any, Any, Any]]] = []
+        self._begun: list[tuple[str, str, Coroutine[Any, Any, Any]]] = []
         self._past = {
             (one.turn, one.label): msgspec.json.decode(one.text, type=Record)
             for one in ctx.log.channel(RECORDED)
@@ -99,28 +99,29 @@ class Performance:
             told = f"ctx.score: {score!r} is not in scores=[...], which has {known}"
             raise ValueError(f"{told}{did_you_mean(score, self._scores)}")
 
-    def begin(self, name: str, doing: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
-        """What the code has begun, to see later that it was waited for."""
-        self._begun.append((name, doing))
+    def begin(self, name: str, where: str, doing: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
+        """What the code has begun, and where, to see later that it was waited for."""
+        self._begun.append((name, where, doing))
         return doing
 
     def require_awaited(self) -> None:
         """See that all that the code has begun was done.
 
         Raises:
-            TypeError: Something was not: an ``await`` is missing.
+            KindDefect: Something was not: an ``await`` is missing.
         """
         missing = [
-            (name, doing)
-            for name, doing in self._begun
+            (name, where, doing)
+            for name, where, doing in self._begun
             if inspect.getcoroutinestate(doing) == inspect.CORO_CREATED
         ]
         self._begun.clear()
-        for _, doing in missing:
+        for _, _, doing in missing:
             doing.close()
         if missing:
-            name = missing[0][0]
-            raise TypeError(f"ctx.{name} was never awaited; write `await ctx.{name}(...)`")
+            name, where, _ = missing[0]
+            told = f"ctx.{name} was never awaited; write `await ctx.{name}(...)`"
+            raise KindDefect(f"{told} ({where})")
 
     def recorded(self, slot: str, what: str, name: str, digest: str) -> Record:
         """What was given at a place before.
@@ -150,7 +151,7 @@ class Performance:
         Raises:
             SessionStop: It has caught what it had to let pass.
             DigestMismatch: It is over earlier than it was.
-            TypeError: It has begun what it never waited for.
+            KindDefect: It has begun what it never waited for.
         """
         if self.stopped is not None:
             raise self.stopped

@@ -26,6 +26,7 @@ class Asked(NamedTuple):
         rng: Draws of its own, the same whenever this is asked at this place.
         levels: Factor -> level of the session.
         tag: What it is asked for, as ``ctx.ask(..., tag=...)`` says.
+        options: Parameter -> its value in the session, whether it is a factor or not.
     """
 
     role: str
@@ -33,6 +34,7 @@ class Asked(NamedTuple):
     rng: random.Random
     levels: Mapping[str, str] = {}
     tag: str = ""
+    options: Mapping[str, Any] = {}
 
     @property
     def last(self) -> str:
@@ -53,6 +55,12 @@ def tool_call(name: str, **arguments: Any) -> ToolCall:
     return ToolCall(f"call_{content_hash([name, text])[:12]}", name, text)
 
 
+def asked_of(call: Call) -> Asked:
+    """A call as what answers it sees it."""
+    draws = stream(call.seed, "script")
+    return Asked(call.role, call.messages, draws, call.cell, call.tag, call.options)
+
+
 def scripted(script: Script, call: Call) -> ScriptedAnswer | None:
     """What the script has to say to a call; ``None`` for nothing, so that others answer.
 
@@ -63,7 +71,7 @@ def scripted(script: Script, call: Call) -> ScriptedAnswer | None:
     entry = script.get(call.role) if isinstance(script, Mapping) else script
     if entry is None:
         return None
-    asked = Asked(call.role, call.messages, stream(call.seed, "script"), call.cell, call.tag)
+    asked = asked_of(call)
     return said_by(entry, asked, one_for_all=not by_role)
 
 

@@ -24,6 +24,10 @@ MOST_SOURCE: Final = 1_000_000
 """Bytes that such a file may have."""
 
 
+_GIVE_NOTHING: Final = ("score", "say", "event", "end")
+"""Methods of the context that a function may end with, as ``return ctx.end("failed")``."""
+
+
 class Source(NamedTuple):
     """A file's name, as the run knows it, and its text."""
 
@@ -143,6 +147,14 @@ def gives_a_number(source: Source, scenario: str) -> bool:
     return False
 
 
+def place_of(source: Source, scenario: str) -> str:
+    """Where a function or class begins: the file's name, and the line where it can be found."""
+    lines = [
+        one.lineno for one in _own_code(source, scenario) if getattr(one, "name", "") == scenario
+    ]
+    return ":".join([Path(source.file).name, *map(str, lines[-1:])])
+
+
 def _own_code(source: Source, scenario: str) -> list[ast.stmt]:
     """The statements of the file without its other scenarios; none if it cannot be read."""
     try:
@@ -163,6 +175,8 @@ def _without_inner(function: ast.AST) -> Iterator[ast.AST]:
 def _gives(node: ast.AST) -> bool:
     if not isinstance(node, ast.Return) or node.value is None:
         return False
+    if isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute):
+        return node.value.func.attr not in _GIVE_NOTHING
     return not (isinstance(node.value, ast.Constant) and node.value.value is None)
 
 

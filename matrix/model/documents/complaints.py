@@ -16,6 +16,8 @@ from matrix.model.errors import did_you_mean, near_matches
 _OR_INSTANCE = re.compile(r" or instance of \w+")
 """Pydantic's words for an object in place of a mapping, which no file can have."""
 
+MISSING = "is required and missing"
+
 Location = tuple[str | int, ...]
 
 
@@ -38,7 +40,7 @@ def complaints(
             message = f"unknown key; allowed: {', '.join(allowed)}"
             message += did_you_mean(str(path[-1]), allowed)
         elif item["type"] == "missing":
-            message = "is required and missing"
+            message = MISSING
         else:
             message = _clean(item["msg"], item["input"])
         before = found[-1][1] if found and found[-1][0] == path else ""

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from matrix.engine.run.interim_looks import declared_rules
+from matrix.kinds.protocol import metric_told
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.metrics import name_of, unit_of
 from matrix.report.compare.cautions import cautions_of
@@ -94,7 +95,8 @@ class FactorComparison:
     """A factor's levels compared on one metric: table, verdict, and the sentence that says it.
 
     ``cautions`` are sentences that belong beside it, such as what missing scores could change;
-    ``unscored`` has the sessions without a value of each variant. ``void`` says why nothing is
+    ``unscored`` has the sessions without a value of each variant; ``measure`` is the metric with
+    its direction, in words. ``void`` says why nothing is
     claimed, where the judge's own verdict does not stand, and ``undone`` which pairs of it show
     nothing for the same reason, one by one.
     """
@@ -108,6 +110,7 @@ class FactorComparison:
     cautions: tuple[str, ...]
     unscored: tuple[Unscored, ...]
     simulated: str
+    measure: str
     void: Void | None
     undone: tuple[bool, ...] = ()
     score_digits: int = 1
@@ -201,6 +204,18 @@ class MatchupVerdict:
         return 1 if self.verdict.rules.higher_is_better else -1
 
     @property
+    def turned(self) -> bool:
+        """Whether it goes in another direction than was declared before launch."""
+        declared = declared_rules(self.matchup.spec, self.matchup.kind, metric=self.metric)
+        return self.verdict.rules.higher_is_better != declared.higher_is_better
+
+    @property
+    def measure(self) -> str:
+        """The metric with its direction, in words."""
+        better = "more" if self.verdict.rules.higher_is_better else "less"
+        return f"{metric_told(self.matchup.kind, self.metric)}, {better} is better"
+
+    @property
     def by_late_margin(self) -> bool:
         """Whether an equivalence rests on a margin that nobody declared before launch."""
         declared = declared_rules(self.matchup.spec, self.matchup.kind, metric=self.metric).delta
@@ -208,9 +223,19 @@ class MatchupVerdict:
 
 
 def judge(
-    matchup: Matchup, metric: str | None = None, margin: float | None = None
+    matchup: Matchup,
+    metric: str | None = None,
+    margin: float | None = None,
+    *,
+    lower: bool | None = None,
 ) -> MatchupVerdict:
     """Give the verdict on one metric, the declared one if left out.
+
+    Args:
+        matchup: Who competes.
+        metric: On what.
+        margin: Differences that count as none; the declared ones if left out.
+        lower: Whether less of the metric is better, whatever was declared of it.
 
     Raises:
         BadInput: There is no such metric, or the margin is none.
@@ -225,6 +250,7 @@ def judge(
     rules = replace(
         bounded_by(table, rules),
         unit=rules.unit if matchup.paired else "unpaired",
+        higher_is_better=rules.higher_is_better if lower is None else not lower,
         # what one of two runs does not tell decides nothing between them
         failure_margin=1.0 if matchup.failures_untold_by else rules.failure_margin,
     )
@@ -254,6 +280,7 @@ def comparison_of(judged: MatchupVerdict) -> FactorComparison:
         cautions=cautions_of(judged),
         unscored=unscored_of(matchup, metric),
         simulated=matchup.simulated,
+        measure=judged.measure,
         void=judged.void,
         undone=tuple(is_undone(judged, pair) for pair in verdict.comparisons),
         score_digits=matchup.score_digits,
@@ -273,7 +300,17 @@ def _sentence(judged: MatchupVerdict) -> str:
         matchup.unit,
     )
     late = " The margin was given after launch, so this describes, and proves nothing."
+    if judged.turned:
+        said += f" {turned_told(judged)}"
     return said + late if judged.by_late_margin else said
+
+
+def turned_told(judged: MatchupVerdict) -> str:
+    """That what is compared goes in another direction than the run says, in a sentence."""
+    which = "more" if judged.sign > 0 else "less"
+    if all(tables.run.imported for tables in judged.matchup.sources):
+        return f"That {which} is better is said here, and not in the run."
+    return f"That {which} is better was not declared before launch."
 
 
 def _yes_or_no(table: RoundTable) -> tuple[float, float] | None:
@@ -407,6 +444,7 @@ def _rests_on(judged: MatchupVerdict) -> str:
         of_all = _scored_rows(judged)
     parts = [
         f"{of_all}, {matchup.basis}",
+        judged.measure,
         f"{100 * (1 - verdict.rules.alpha):.4g} % {_intervals_on(judged)}"
         + (
             f" ({100 * (1 - verdict.comparisons[0].level):.4g} % ones in the table of pairs)"

@@ -73,6 +73,7 @@ def as_github(run: RunFacts) -> str:
             for one in rows
         )
         left = len(ranked) - len(rows)
+        told = f"{escaped(run.study.comparison.measure)}: {told}"
         lines.append(f"{told}; and {left} more" if left else told)
     if run.explained is not None:
         groups = explanation_lines(run.explained, _MOST_GROUPS)

@@ -9,9 +9,11 @@ import orjson
 from matrix.admission.tariffs import ATTO_PER_NANO
 from matrix.engine.prepare.checkup import guessed_agents
 from matrix.engine.prepare.estimate import CostInterval
+from matrix.engine.prepare.judges import lower_is_better_of
 from matrix.engine.prepare.parameters import parameter_named, reasons_unasked
 from matrix.engine.prepare.prepared import Prepared
-from matrix.kinds.protocol import OwnsTerminal
+from matrix.kinds.protocol import OwnsTerminal, metric_told
+from matrix.model.metrics import lower_is_better
 from matrix.model.money import from_usd, show_usd, to_usd
 from matrix.model.records import JSON
 from matrix.model.spec.agents import AgentSpec
@@ -89,7 +91,7 @@ def _facts(prepared: Prepared, pilot: Pilot | None) -> list[tuple[str, str]]:
     ]
     rows += _origins(prepared)
     for name, levels in prepared.factors.items():
-        note = f"   (compared on {spec.compare.metric})" if name == prepared.compare_factor else ""
+        note = f"   (compared on {_measure(prepared)})" if name == prepared.compare_factor else ""
         rows.append((name, ", ".join(levels) + note))
     rows += [("models", told)] if (told := _models(prepared)) else []
     rows += [(("agents", "")[index > 0], told) for index, told in enumerate(_agents(prepared))]
@@ -116,6 +118,14 @@ def _facts(prepared: Prepared, pilot: Pilot | None) -> list[tuple[str, str]]:
     rows += _moving_judges(prepared) + _unplanted(prepared)
     rows += [("note", note) for note in prepared.notes]
     return rows if plan.judged_again else rows + power_facts(prepared, pilot)
+
+
+def _measure(prepared: Prepared) -> str:
+    """The compared metric with its direction."""
+    metric, lower = prepared.spec.compare.metric, lower_is_better_of(prepared.spec)
+    less = lower_is_better(metric, prepared.kind.lower_is_better | lower)
+    told = metric_told(prepared.kind, metric)
+    return f"{told}, {'less' if less else 'more'} is better"
 
 
 def _params(spec: RunSpec) -> str:

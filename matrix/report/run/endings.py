@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
 
 from matrix.engine.prepare.judges import names_of
 from matrix.engine.wire.defects import is_defect
+from matrix.model.metrics import FAILED, SESSION_METRICS
 from matrix.model.records import JSON, OUTCOMES
 from matrix.report.text import one_line, plural
 from matrix.store.reading.reader import RunTables
@@ -55,6 +56,7 @@ class Endings:
         usable: The same; but of a kind that gives no scores, those that came to an end.
         errors: Classes of sessions that errored, or ended otherwise by an error, the most frequent
             first.
+        others: Scores that sessions have where none has the compared one, and how many do.
         losses: Those that failed or reached a limit of time or turns without an error: the kind's
             own word on their variant.
         defect: The first defect of the kind, if there was one.
@@ -66,6 +68,8 @@ class Endings:
     errors: tuple[ErrorClass, ...] = ()
     losses: tuple[ErrorClass, ...] = ()
     defect: Defect | None = None
+    metric: str = "score"
+    others: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def errored(self) -> int:
@@ -90,6 +94,14 @@ class Endings:
         if self.usable:
             what = "were scored" if self.scored else "came to an end"
             return f"more sessions errored ({self.errored:,}) than {what} ({self.usable:,})"
+        if self.others:
+            named = ", ".join(f"{name} has {n:,}" for name, n in self.others.items())
+            first = next(iter(self.others))
+            return (
+                f"nothing has the compared metric {self.metric!r}: {named} values; "
+                f"`--set compare.metric={first}` compares a new run on that, and "
+                f"`matrix compare RUN --metric {first}` this one"
+            )
         of, unscored = (
             plural(self.ended, "session"),
             sum(map(self.outcomes.__getitem__, _CAME_TO_AN_END)),
@@ -121,43 +133,62 @@ def endings_of(tables: RunTables, sessions: Any = None) -> Endings:
     by_error = lost["error_class"].fillna("") != ""  # a call that failed, a cap of its own
     failing, lost = lost[by_error], lost[~by_error & (lost["outcome"] != "errored")]
     redactor = Redactor(secrets_in(os.environ))
-    scored, usable = _scored(tables, sessions)
+    found = _scored(tables, sessions)
     return Endings(
         outcomes={outcome: int(counts.get(outcome, 0)) for outcome in OUTCOMES},
-        scored=scored,
-        usable=usable,
+        scored=found.scored,
+        usable=found.usable,
         errors=tuple(_classes(failing, "error_class", redactor)),
         losses=tuple(_classes(lost, "outcome", redactor)),
         defect=_first_defect(errored, redactor),
+        metric=tables.run.plan.metric,
+        others=found.others,
     )
 
 
-def _scored(tables: RunTables, sessions: Any) -> tuple[int, int]:
+class _Scored(NamedTuple):
+    """Sessions that ended with a score, those to go by, and other scores where none is compared."""
+
+    scored: int
+    usable: int
+    others: Mapping[str, int] = {}
+
+
+def _scored(tables: RunTables, sessions: Any) -> _Scored:
     """Sessions that ended with a score, and those that there is something to go by of.
 
     The score is the one called ``score``. Where no session has one, that is a fault of the run only
     if the kind gives scores at all, which its tables tell: a score that could not be read is a row.
     A rejudging has what it was made for where listed judges have scored, whatever the kind's own
-    judge has come to.
+    judge has come to. Of a kind of one's own, sessions without the score that is compared are
+    nothing to go by, whatever else it gives.
     """
     over = sessions[sessions["outcome"].isin(_CAME_TO_AN_END)]
     scored = int(over["score"].notna().sum())
     if scored or not len(over):
-        return scored, scored
+        return _Scored(scored, scored)
     final = tables.frame("scores", ("session_id", "name", "value", "turn"))
     final = final[final["turn"].isna()]
     if not len(final):
         if tables.run.kind_facts is not None:
-            return 0, 0  # a kind of one's own, which was to score and never did
-        return 0, int(over["error_class"].isna().sum())  # a cap of its own is no end of its own
+            return _Scored(0, 0)  # a kind of one's own, which was to score and never did
+        return _Scored(
+            0, int(over["error_class"].isna().sum())
+        )  # a cap of its own is no end of its own
     branched = tables.run.branched
     if branched is not None and branched.mode == "rejudge" and (names := names_of(tables.run.spec)):
         final = final[final["name"].isin(names)]  # it was made for these
     elif (final["name"] == "score").any():
-        return 0, 0
-    valued = final.loc[final["value"].notna(), "session_id"]
-    scored = int(over["session_id"].isin(valued).sum())
-    return scored, scored
+        return _Scored(0, 0)
+    final = final[final["value"].notna() & final["session_id"].isin(over["session_id"])]
+    scored = int(over["session_id"].isin(final["session_id"]).sum())
+    metric = tables.run.plan.metric
+    own = final[~final["name"].isin(names_of(tables.run.spec))]
+    if tables.run.kind_facts is not None and len(own) == len(final) and scored:
+        compared = {*final["name"], *SESSION_METRICS, FAILED} - {"score"}
+        if metric not in compared:
+            return _Scored(0, 0, {str(k): int(n) for k, n in own["name"].value_counts().items()})
+    return _Scored(scored, scored)
 
 
 def _classes(failing: Any, column: str, redactor: Redactor) -> list[ErrorClass]:

@@ -107,6 +107,7 @@ def comparison_as_data(comparison: FactorComparison) -> JSON:
     return {
         "factor": comparison.factor,
         "metric": comparison.metric,
+        "higher_is_better": verdict.rules.higher_is_better,
         "verdict": verdict.kind,
         "winner": None if verdict.winner is None else levels[verdict.winner],
         "void": None if comparison.void is None else comparison.void.data,

@@ -9,7 +9,7 @@ import numpy as np
 from matrix.model.metrics import OF_FAILURES_TOO
 from matrix.model.records import PLAYED
 from matrix.report.compare.changes import changes_between, other_rules
-from matrix.report.compare.compare import MatchupVerdict
+from matrix.report.compare.compare import MatchupVerdict, turned_told
 from matrix.report.compare.unscored import (
     unscored_of,
     unscored_told,
@@ -36,6 +36,7 @@ def caveats_of(judged: MatchupVerdict, margin: float | None) -> tuple[str, ...]:
         *_from_elsewhere(judged),
         *_imported(judged),
         *_undeclared(judged),
+        *_turned(judged),
         *_late_margin(judged, margin),
         *_peeked(judged),
         *_unscored(judged),
@@ -78,6 +79,19 @@ def _undeclared(judged: MatchupVerdict) -> Iterator[str]:
             f"({' and '.join(metrics)} was): look at this as a hint. The more metrics are tried, "
             "the more of them differ by chance."
         )
+
+
+def _turned(judged: MatchupVerdict) -> Iterator[str]:
+    """That the direction is another than was declared, and what rests on the declared one."""
+    if not judged.turned:
+        return
+    told = f"{turned_told(judged)} Differences are the same either way; what they mean is your word"
+    if all(tables.run.imported for tables in judged.matchup.sources):
+        yield f"{told}; `matrix import` with the same flag makes a run that has it everywhere."
+        return
+    if judged.verdict.rules.engine != "fixed":
+        told += ", and who got no more sessions was decided by the other direction"
+    yield f"{told}. Reports of the run, and its gates, go by what was declared."
 
 
 def _late_margin(judged: MatchupVerdict, margin: float | None) -> Iterator[str]:

@@ -148,6 +148,7 @@ def study_of(
     margin: float | None = None,
     by: str | None = None,
     against: str | None = None,
+    lower: bool | None = None,
 ) -> Study:
     """Compare the variants of a matchup in every way.
 
@@ -157,6 +158,7 @@ def study_of(
         margin: Differences that count as none, in units of the metric; by default the declared one.
         by: Break down by ``scenario`` (or ``story``) or another factor; by scenario if left out.
         against: Compare every variant with this one only.
+        lower: Whether less of the metric is better, whatever was declared of it.
 
     Raises:
         BadInput: All that is wrong with these.
@@ -170,7 +172,7 @@ def study_of(
         lambda: together(
             lambda: _baseline(matchup, against), lambda: chosen_breakdown(matchup, by)
         ),
-        lambda: _judged(matchup, asked, margin),
+        lambda: _judged(matchup, asked, margin, lower),
     )
     return _assembled(judged, margin, chosen_by, baseline)
 
@@ -211,7 +213,9 @@ def _assembled(
     )
 
 
-def _judged(matchup: Matchup, metric: str, margin: float | None) -> MatchupVerdict:
+def _judged(
+    matchup: Matchup, metric: str, margin: float | None, lower: bool | None
+) -> MatchupVerdict:
     """The verdict; refused where no session that ended has a value.
 
     Raises:
@@ -226,7 +230,7 @@ def _judged(matchup: Matchup, metric: str, margin: float | None) -> MatchupVerdi
         mistakes.say("--metric", f"{told}, so nothing to compare")
     # Of a metric that does not exist, only the margin is left to be looked at.
     metric = "cost_usd" if mistakes.found else metric
-    judged = mistakes.collect(lambda: judge(matchup, metric, margin))
+    judged = mistakes.collect(lambda: judge(matchup, metric, margin, lower=lower))
     if mistakes.found or judged is None:
         raise BadInput(mistakes.found)
     return judged

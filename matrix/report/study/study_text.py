@@ -68,11 +68,10 @@ def _head(study: Study, width: int) -> str:
         rounds = ", ".join(
             f"{plural(row.sessions, study.unit)} of {row.level}" for row in study.rows
         )
-    better = "more" if verdict.rules.higher_is_better else "less"
     margin = verdict.rules.delta
     within = "no margin declared" if margin is None else f"margin {margin:g}"
     simulated = f"; {models_told(study.simulated)}" if study.simulated else ""
-    line = f"{what} compared on {study.metric} ({better} is better; {within}): {rounds}{simulated}"
+    line = f"{what} compared on {study.comparison.measure} ({within}): {rounds}{simulated}"
     return "\n".join(
         [wrapped(line, width=width)]
         + [wrapped(told, "  caveat: ", width=width) for told in study.caveats]

@@ -14,6 +14,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from matrix.model.errors import RunLocked
+from matrix.store.run.journal_lock import process_named, sign, signed_by
 from matrix.store.run.own_files import open_lock
 from matrix.store.run.run_folder import STAGING, RunFile, read_run
 
@@ -37,7 +39,32 @@ def driving(run_dir: Path) -> Iterator[None]:
         return
     with handle:
         fcntl.flock(handle, fcntl.LOCK_SH)
+        sign(handle)
         yield
+
+
+def require_undriven(run_dir: Path) -> None:
+    """See that no process drives the run: one may not have come to its journal yet.
+
+    Raises:
+        RunLocked: One does.
+    """
+    pid = signed_by(run_dir / DRIVER_LOCK)
+    # whoever only looks has the lock for a moment, too, when who has signed it is gone
+    if pid and _lives(int(pid)) and is_driven(run_dir):
+        told = f"{run_dir.name} is still running ({process_named(pid)} plays it)"
+        raise RunLocked(f"{told}; wait for it or stop it first")
+
+
+def _lives(pid: int) -> bool:
+    """Whether there is a process of this number."""
+    try:
+        os.kill(pid, 0)
+    except PermissionError:  # somebody else's
+        return True
+    except (OSError, OverflowError):
+        return False
+    return True
 
 
 def clear_unbegun(results_dir: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from dataclasses import replace
 from math import nan
@@ -13,6 +14,7 @@ import pytest
 import matrix
 from matrix.model.entries import Ended
 from matrix.store.journal.journal import JOURNAL_NAME, JournalReader, JournalWriter
+from matrix.store.run.driven import driving
 from tests.executors.programs import SLOW, Project, entries_of, grown_to, kill_at
 
 CHAT = Path(__file__).with_name("chat.py")
@@ -495,10 +497,19 @@ def test_a_kind_that_scores_nothing_ends_with_an_error(project: Project) -> None
         ("sys.exit(3)", "KindDefect: SystemExit: 3"),
         ("sys.exit(0)", "KindDefect: SystemExit: 0"),
         ("raise KeyboardInterrupt", "KindDefect: KeyboardInterrupt"),
-        ("ctx.ask('agent', 'x'); ctx.score('s', 1)", "write `await ctx.ask(...)`"),
-        ("ctx.checkpoint(); ctx.score('s', 1)", "write `await ctx.checkpoint(...)`"),
-        ("ctx.effect('do', None); ctx.score('s', 1)", "write `await ctx.effect(...)`"),
-        ("ctx.parallel([]); await ctx.checkpoint()", "write `await ctx.parallel(...)`"),
+        ("ctx.ask('agent', 'x'); ctx.score('s', 1)", "write `await ctx.ask(...)` (kind.py:8)"),
+        ("ctx.checkpoint(); ctx.score('s', 1)", "write `await ctx.checkpoint(...)` (kind.py:8)"),
+        ("ctx.effect('do', None); ctx.score('s', 1)", "write `await ctx.effect(...)` (kind.py:8)"),
+        ("ctx.parallel([]); await ctx.checkpoint()", "write `await ctx.parallel(...)` (kind.py:8)"),
+        (
+            "return {}",
+            "one gave back dict; give back a number, which is the score, or nothing (kind.py:6)",
+        ),
+        (
+            "return 3",
+            "one gave back 3, which would be its `score`, and scores=[...] has none: s; add "
+            "'score' to it, or give back nothing (kind.py:6)",
+        ),
         ("ctx.score('z', 1)", "ctx.score: 'z' is not in scores=[...], which has s"),
         ("ctx.ask('agent', 'x').text", "has no attribute 'text'; was `await` forgotten?"),
         (
@@ -638,3 +649,38 @@ def test_a_name_that_no_file_and_function_can_have_is_refused(
 ) -> None:
     assert told in refused(project, "init", "new", "--kind", name)
     assert not (project.folder / "new").exists()
+
+
+def test_a_results_folder_that_leads_to_itself_is_refused(project: Project) -> None:
+    write(project, "kind.py", HEAD + "@matrix.scenario\nasync def one(ctx):\n    return 1\n")
+    (project.folder / "results").symlink_to("results")
+    for executor in ("in-process", "ray"):
+        done = project.matrix("run", "kind.py", "--executor", executor, "--sessions", "2")
+        assert (done.code, done.err.splitlines()[-1]) == (
+            2,
+            "--results: results is a symbolic link that leads to itself; remove it, or choose "
+            "another one",
+        ), done
+
+
+def test_a_run_is_not_taken_over_while_who_began_it_lives(project: Project) -> None:
+    write(project, "kind.py", HEAD + "@matrix.scenario\nasync def one(ctx):\n    return 1\n")
+    run = ("run", "kind.py", "--executor", "in-process", "--run-id", "it", "--sessions", "2")
+    assert project.matrix(*run).code == 0
+    redo = ("resume", "it", "--executor", "in-process", "--per-cell", "3", "--quiet")
+    with driving(project.path("it")):  # and has not come to its journal yet
+        done = project.matrix(*redo)
+    told = f"it is still running (process {os.getpid()} plays it); wait for it or stop it first\n"
+    assert (done.code, done.out) == (1, "")
+    assert done.err.endswith(told)
+
+
+def test_a_column_that_no_case_has_is_told_with_their_table(project: Project) -> None:
+    write(project, "cases.csv", "name,question\na,2+2\n")
+    code = CASED.format(cases="cases.csv").replace("answer: str = 'four'", "answer: str")
+    write(project, "sums.py", code)
+    assert refused(project, "validate", "sums.py") == (
+        "sums.py: options.answer: is required and missing: no case of cases.csv has a value for it "
+        "(they have: name, question); give it to them, or one to all as options.answer\n"
+    )
+    assert project.matrix("plan", "sums.py", "--set", "options.answer=four").code == 0

@@ -232,4 +232,4 @@ def test_a_comment_of_many_variants_has_the_best_first_and_how_many_more(tmp_pat
         for line in project.matrix("report", "it", "--format", "github").out.splitlines()
         if "; and 2 more" in line
     ]
-    assert line.startswith("9 ")
+    assert line.startswith("score, more is better: 9 ")

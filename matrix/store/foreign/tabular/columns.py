@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from matrix.model.errors import did_you_mean
 from matrix.model.lines import in_line
+from matrix.model.metrics import less_is_better
 from matrix.store.foreign.results import (
     LONGEST_NAME,
     NONE,
@@ -33,7 +34,6 @@ from matrix.store.foreign.tabular.names import (
     TOKENS_OUT,
     UNIT,
     VARIANT,
-    less_is_better,
     plain,
     spoken,
 )

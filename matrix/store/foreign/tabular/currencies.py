@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from matrix.model.metrics import less_is_better
 from matrix.store.foreign.results import shown
 from matrix.store.foreign.tabular.names import (
     ANSWERED,
@@ -15,7 +16,6 @@ from matrix.store.foreign.tabular.names import (
     MISSING,
     UNIT,
     VARIANT,
-    less_is_better,
     plain,
 )
 

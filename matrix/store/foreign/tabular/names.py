@@ -5,8 +5,9 @@ What of it a user may want to know stands in the README, which a test holds agai
 
 from __future__ import annotations
 
-import re
 from typing import Final
+
+from matrix.model.lines import words_in
 
 UNIT: Final = (
     "unit", "unit_id", "id", "sample_id", "sample", "question_id", "question", "item_id", "item",
@@ -115,64 +116,7 @@ BROKE_TO: Final = ("error", "errors", "exception", "fehler")
 DENIED: Final = frozenset({"no", "not", "without", "0", "zero", "kein", "keine", "nicht", "ohne"})
 """How a status begins that says the opposite of what follows."""
 
-_AMOUNTS: Final = frozenset(
-    {
-        "cost", "costs", "price", "prices", "spend", "spent", "usd", "eur", "gbp", "chf", "jpy",
-        "cny", "inr", "dollar", "dollars", "euro", "euros", "cent", "cents", "latency", "latencies",
-        "duration", "durations", "seconds", "secs", "ms", "millis", "milliseconds", "minutes",
-        "elapsed", "runtime", "ttft", "tokens",
-    }
-)  # fmt: skip
-"""What a name is of which less is better, wherever it has it."""
-_LESS: Final = frozenset(
-    {
-        "time", "token", "error", "errors", "failures", "failure", "retries", "timeouts", "timeout",
-        "timed", "loss", "wer", "cer", "perplexity", "toxicity", "hallucination", "hallucinations",
-        "violations", "distance", "mae", "mse", "rmse", "brier", "calls", "turns", "crashed",
-        "crashes", "errored", "refused", "refusals",
-    }
-)  # fmt: skip
-"""The same of a name that ends in it."""
-_MORE: Final = frozenset(
-    {
-        "saved", "saving", "savings", "reduction", "efficiency", "effectiveness", "accuracy",
-        "score", "quality", "throughput", "revenue", "profit", "income", "earned", "earnings",
-        "gain", "correct", "f1",
-    }
-)  # fmt: skip
-"""What a name is of which more is better, whatever else it has."""
-_UNITS: Final = frozenset(
-    {"s", "sec", "secs", "ms", "millis", "usd", "dollars", "cents", "rate", "count", "pct",
-     "percent", "mean", "avg", "median", "total", "in", "out", "file", "p50", "p90", "p95", "p99"}
-)  # fmt: skip
-_TIMES: Final = frozenset({"s", "sec", "second", "min", "minute", "h", "hour"})
-
 
 def plain(header: str) -> str:
     """A header as usual names are written: ``isError`` and ``Is error`` are ``is_error``."""
-    apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", header.strip())
-    return re.sub(r"[^a-z0-9]+", "_", apart.casefold()).strip("_")
-
-
-def less_is_better(name: str) -> bool:
-    """Whether a metric is one of which less is better, by what it is called.
-
-    Money, times and tokens say so wherever a name has them (``total_cost_eur``); of other names the
-    last word does, but for units and sums: ``error rate``. What is had in a time is better with
-    more of it (``tokens_per_second``).
-    """
-    words = plain(name).split("_")
-    if words[0].startswith("fail"):
-        return True
-    if "per" in words[1:]:
-        at = words.index("per", 1)
-        if set(words[at + 1 : at + 2]) & _TIMES:
-            return False
-        words = words[:at]
-    if set(words) & _MORE:
-        return False
-    if set(words) & _AMOUNTS:
-        return True
-    while words and words[-1] in _UNITS:
-        words.pop()
-    return bool(words) and words[-1] in _LESS
+    return "_".join(words_in(header))
