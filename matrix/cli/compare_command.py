@@ -29,7 +29,7 @@ HELP = """Say which variant is better, and how sure that is.
     matrix compare last --by story --margin 2
     matrix compare last --against baseline   every prompt with one only
     matrix compare last --metric cost_usd --json
-    matrix compare last --metric replies --lower-is-better     where nobody said so before
+    matrix compare last --metric replies --lower-is-better
     matrix compare play-2026-a play-2026-b   two runs
     matrix compare last --baseline main --margin 2 --fail-on regression
 
