@@ -5,6 +5,7 @@ What of it a user may want to know stands in the README, which a test holds agai
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from matrix.model.lines import words_in
