@@ -150,3 +150,32 @@ def test_two_files_are_not_paired_by_the_index_that_their_programs_wrote(
         own = [[row[0], row[2]] for row in rows if row[1] == name]
         write_csv(here / f"{name}.csv", (headers[0], "score"), own)
     assert "not paired" in told(matrix, "a.csv", "b.csv")
+
+
+@pytest.mark.parametrize(
+    ("lead", "failed", "units"),
+    [(8.0, (), 40), (8.0, (3, 7), 40), (8.0, (3, 7), 200), (None, (), 40)],
+    ids=["none-failed", "some-failed", "enough-units", "yes-or-no"],
+)
+@pytest.mark.parametrize("times", [2, 3])
+def test_rows_that_are_given_again_carry_no_more_than_once(
+    here: Path, lead: float | None, failed: tuple[int, ...], units: int, times: int
+) -> None:
+    rows = paired(lead or 0.0, units)
+    once = [
+        [unit, model, score if lead else float(model == "b" or at >= 8), ""]
+        for at, (unit, model, score, *_) in enumerate(rows)
+    ]
+    for at in failed:
+        once[2 * at + 1][2:] = ["", "boom"]
+
+    def found(name: str, rows: list[list[object]]) -> tuple[object, ...]:
+        path = write_csv(here / f"{name}.csv", ("id", "variant", "score", "error"), rows)
+        run = python_api.import_results(path, results=here / "results", run_id=name)
+        study = run.compare()
+        (pair,) = study.pairs
+        gate = python_api.power(pilot=run.path, effect=4.0).gate_rounds if lead else None
+        needed = (study.settling.rounds, study.settling.winner_rounds, gate)
+        return study.winner, *needed, pair.difference, pair.low, pair.high
+
+    assert found("again", once * times) == pytest.approx(found("once", once))

@@ -43,6 +43,7 @@ def factor_matchup(tables: RunTables, run: RunFile, factor: str | None = None) -
     matchup = replace(
         matchup,
         absent=_absent(matchup) if run.imported else None,
+        alike=_alike(matchup, run),
         padding=_padding(matchup, pairing),
         factor=chosen,
         outcomes=_outcomes(data, spec.compare.turn_limit, needless=declared),
@@ -138,6 +139,20 @@ def _padding(matchup: Matchup, pairing: Pairing) -> npt.NDArray[np.int64]:
     return np.array(missing, dtype=np.int64).reshape(-1, 3)
 
 
+def _alike(matchup: Matchup, run: RunFile) -> tuple[int, ...] | None:
+    """Which strata are repeats of one pair; ``None`` for none, or where nothing pairs sessions.
+
+    For imported results: nobody declared how far failures of one unit go together, and its repeats
+    may be the same answers over again. Those of a run of ours are draws of their own.
+    """
+    elsewhere = run.imported and exported_kind(run) in ("", run.kind)
+    if not elsewhere or not matchup.paired or _REPEAT not in matchup.within:
+        return None
+    others = list(zip(*(at for name, at in matchup.within.items() if name != _REPEAT), strict=True))
+    first = {one: number for number, one in enumerate(dict.fromkeys(others))}
+    return tuple(first[one] for one in others)
+
+
 def _absent(matchup: Matchup) -> npt.NDArray[np.int64]:
     """Places of a run that no session has, [n, 3]: of imported results, what a file lacks."""
     shape = (matchup.n_units, len(matchup.strata), len(matchup.variants))
@@ -190,6 +205,7 @@ def _of_one(
 
 
 _UNIT: Final = "unit"
+_REPEAT: Final = "repeat"
 
 
 def _placed(data: Any, pairing: Pairing) -> Any:

@@ -81,6 +81,8 @@ class Matchup:
         padding: Places of a unit that has fewer moments than another, [n, 3]: they are at the mean
             of its others, so that every unit weighs the same.
         paired: Whether sessions of one unit belong together; else each variant is a sample.
+        alike: Number of the pair that each stratum is a repeat of, where a unit's repeats are no
+            pairs of their own; ``None`` where every stratum is one.
         metrics: Every metric by name, NaN where a session has none; empty where only some are
             needed, which are then read when they are asked for.
     """
@@ -114,6 +116,7 @@ class Matchup:
     absent: npt.NDArray[np.int64] | None = None
     padding: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 3), np.int64))
     paired: bool = True
+    alike: tuple[int, ...] | None = None
     metrics: Mapping[str, Floats] = field(default_factory=dict)
 
     def with_metrics(self, judged: str) -> Matchup:
@@ -339,18 +342,36 @@ class Matchup:
             return self._averaged(table, self.padding)
         if self.absent is None:
             return table
-        table = replace(table, never=self._never(table))
+        table = replace(table, never=self._never(table), alike=self.alike)
         several = self.paired and "repeat" in self.within
         return self._averaged(table, self.absent) if several else table
 
     @property
+    def sessions_per_unit(self) -> int:
+        """Sessions of a variant in a unit: strata, of results from elsewhere those it is in."""
+        there = self._there()
+        return (
+            len(self.strata)
+            if there is None
+            else max(1, round(float(there.mean() * there.shape[1])))
+        )
+
+    @property
     def pairs_per_unit(self) -> int:
-        """Pairs of sessions in a unit: strata, of results from elsewhere those that it is in."""
-        if self.absent is None:
-            return len(self.strata)
-        _, lacking = np.unique(self.absent[:, :2], axis=0, return_counts=True)
-        never = int((lacking == len(self.variants)).sum())
-        return max(1, round(len(self.strata) - never / max(1, self.n_units)))
+        """The same, its repeats counted as one."""
+        there = self._there()
+        if there is None or self.alike is None:
+            return self.sessions_per_unit
+        alike = np.equal.outer(self.alike, np.unique(self.alike))
+        return max(1, round(float((there @ alike).sum()) / len(there)))
+
+    def _there(self) -> npt.NDArray[np.bool_] | None:
+        """Units of results from elsewhere, and the strata in which some variant has one."""
+        if self.absent is None or not self.n_units:
+            return None
+        lacking = np.zeros((self.n_units, len(self.strata), len(self.variants)), np.bool_)
+        lacking[tuple(self.absent.T)] = True
+        return np.asarray(~lacking.all(axis=2))
 
     def round_usd(self) -> float | None:
         """What a round costs of results that were made elsewhere, by variant and all together.
@@ -362,7 +383,7 @@ class Matchup:
             return None
         sessions = np.bincount(self.sides, minlength=len(self.variants))
         spent = np.bincount(self.sides, self.cost_usd, minlength=len(self.variants))
-        return float((spent / sessions).sum()) * self.pairs_per_unit
+        return float((spent / sessions).sum()) * self.sessions_per_unit
 
     def _averaged(self, table: RoundTable, places: npt.NDArray[np.int64]) -> RoundTable:
         """The same with repeats and moments that are not there at the mean of others of their unit.

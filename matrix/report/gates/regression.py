@@ -189,7 +189,7 @@ def _with_rates(
 
 
 def _worth(table: RoundTable, rules: Rules) -> float:
-    return rules.pairs_per_effective(table.n_scenarios)
+    return rules.pairs_per_effective(table.pairs_per_round)
 
 
 def _failures(matchup: Matchup, rules: Rules) -> tuple[FailureContrast, int]:

@@ -87,6 +87,7 @@ class PowerQuestion:
         rounds: Rounds that are planned; ``None`` where the question is how many.
         budget_nano: Money for all rounds; ``None`` for no such question.
         pairs: Pairs of sessions in a round: scenarios times levels of other factors.
+        repeats: Sessions of each variant in a pair, which count as one to the failure gate.
         failure_margin: Fraction by which a winner may fail more often.
         failure_icc: How far failures of one round go together, from 0 to 1.
         round_nano: What a round costs, in nano-dollars; ``None`` if it is not known.
@@ -102,6 +103,7 @@ class PowerQuestion:
     rounds: int | None = None
     budget_nano: NanoUSD | None = None
     pairs: int = 1
+    repeats: int = 1
     failure_margin: float = 0.05
     failure_icc: float = 0.1
     round_nano: NanoUSD | None = None
@@ -145,7 +147,7 @@ class PowerQuestion:
     @property
     def sessions_per_round(self) -> int:
         """Sessions of all variants in a round."""
-        return self.pairs * self.goal.n_variants
+        return self.pairs * self.repeats * self.goal.n_variants
 
     @property
     def per_effective(self) -> float:

@@ -32,7 +32,8 @@ class FailureContrast:
     """Product failures of two variants, a and b, on the same pairs (scenario x round).
 
     The seed that the scenarios of a round share, or an outage, may make its failures go together:
-    counts are then worth fewer independent pairs, and are divided by ``per_effective``.
+    counts are then worth fewer independent pairs, and are divided by ``per_effective``. A pair that
+    was repeated counts once, as the shares of its repeats: then counts may have fractions.
 
     Attributes:
         both: Pairs where both failed.
@@ -45,10 +46,10 @@ class FailureContrast:
         per_effective: Pairs that are worth one independent pair, at least 1.
     """
 
-    both: int
-    only_a: int
-    only_b: int
-    neither: int
+    both: float
+    only_a: float
+    only_b: float
+    neither: float
     interval: Interval | None
     p_mid: float
     per_effective: float = 1.0
@@ -56,7 +57,7 @@ class FailureContrast:
     @property
     def pairs(self) -> int:
         """Pairs compared."""
-        return self.both + self.only_a + self.only_b + self.neither
+        return round(self.both + self.only_a + self.only_b + self.neither)
 
     @property
     def difference(self) -> float | None:
@@ -231,6 +232,11 @@ class SequentialFailures(FailureContrast):
         return float(capital) >= log(1.0 / self.alpha)
 
 
+def count_of(total: float) -> float:
+    """A count of pairs: a whole number, unless repeats of one differ."""
+    return int(total) if total.is_integer() else total
+
+
 def failure_contrast(
     table: RoundTable, a: int, b: int, alpha: float, per_effective: float = 1.0
 ) -> FailureContrast:
@@ -244,14 +250,14 @@ def failure_contrast(
         per_effective: Pairs that are worth one independent pair, at least 1.
     """
     kept = table.at_risk(a, b)
-    of_a, of_b = table.failed[:, :, a][kept], table.failed[:, :, b][kept]
-    both, only_a, only_b = (
-        int(np.count_nonzero(cells)) for cells in (of_a & of_b, of_a & ~of_b, of_b & ~of_a)
+    of_a, of_b = table.failed[:, :, a], table.failed[:, :, b]
+    both, only_a, only_b, neither = (
+        count_of(float(table.shares(cells, kept).sum()))
+        for cells in (of_a & of_b, of_a & ~of_b, of_b & ~of_a, ~of_a & ~of_b)
     )
-    neither = int(kept.sum()) - both - only_a - only_b
     a11, b10, c01, d00 = (count / per_effective for count in (both, only_b, only_a, neither))
     interval = newcombe_paired(a11, b10, c01, d00, 2 * alpha)
-    p_mid = mcnemar(only_a, only_b).p_mid
+    p_mid = mcnemar(int(only_a), int(only_b)).p_mid
     return FailureContrast(both, only_a, only_b, neither, interval, p_mid, per_effective)
 
 

@@ -49,6 +49,8 @@ class RoundTable:
             order of `OUTCOMES`, then open), shape [k, 7]. Each row adds up to R x S.
         never: Places in the prefix that only fill it up, as no session was ever meant to be there,
             shape [P, S, k]: given as ``errored``, but nothing is missing there. ``None`` for none.
+        alike: Number from 0 of what each scenario is a repeat of, shape [S], where results were
+            repeated and are no pairs of their own: they count as one. ``None`` for none.
     """
 
     n_rounds_planned: int
@@ -62,6 +64,12 @@ class RoundTable:
     errored: BoolArray
     outcome_counts: npt.NDArray[np.int64]
     never: BoolArray | None = None
+    alike: tuple[int, ...] | None = None
+
+    @property
+    def pairs_per_round(self) -> int:
+        """Pairs of two variants in a round: scenarios, of which repeats are one."""
+        return self.n_scenarios if self.alike is None else len(set(self.alike))
 
     @property
     def sessions(self) -> npt.NDArray[np.int64]:
@@ -96,6 +104,22 @@ class RoundTable:
         """Pairs of live variants of which neither was lost to infrastructure, shape [P, S]."""
         lost = self.errored[:, :, a] | self.errored[:, :, b]
         return np.asarray(~lost & self.both_live(a, b)[:, None])
+
+    def shares(self, marked: BoolArray, of: BoolArray) -> FloatArray:
+        """Which of the pairs ``of`` are ``marked``, shape [P, ``pairs_per_round``], each 0 to 1.
+
+        Repeats are one pair, which is marked as far as they are: who gives each result twice has
+        seen nothing more.
+
+        Args:
+            marked: Sessions of two variants, shape [P, S].
+            of: Those that count, shape [P, S].
+        """
+        found = (marked & of).astype(np.float64)
+        if self.alike is None:
+            return found
+        mine = np.equal.outer(np.unique(self.alike), self.alike).astype(np.float64)
+        return np.asarray((found @ mine.T) / np.maximum(of @ mine.T, 1.0))
 
     def sides(self, a: int, b: int) -> FloatArray:
         """Scores of both variants by round, over their scored pairs, shape [P, 2].

@@ -115,6 +115,6 @@ class Rules:
         """Complete rounds before which nothing is claimed."""
         return MIN_ROUNDS_OF_SESSIONS if self.unit == "session" else MIN_ROUNDS
 
-    def pairs_per_effective(self, n_scenarios: int) -> float:
-        """How many pairs of a round, one per scenario, are worth one to the failure gate."""
-        return design_effect(n_scenarios, self.failure_icc)
+    def pairs_per_effective(self, pairs_per_round: int) -> float:
+        """How many pairs of a round are worth one to the failure gate."""
+        return design_effect(pairs_per_round, self.failure_icc)

@@ -12,6 +12,7 @@ from itertools import combinations
 from math import exp, inf, isnan
 
 import numpy as np
+import numpy.typing as npt
 
 from matrix.stats.estimates.interval import Interval
 from matrix.stats.estimates.means import alike_half_width, alike_log_p
@@ -139,7 +140,7 @@ def fixed_n_comparisons(table: RoundTable, rules: Rules, level: float) -> tuple[
 def _failures(table: RoundTable, a: int, b: int, rules: Rules) -> FailureContrast:
     if rules.unit == "unpaired":
         return unpaired_failures(table, a, b, rules.alpha)
-    per_effective = rules.pairs_per_effective(table.n_scenarios)
+    per_effective = rules.pairs_per_effective(table.pairs_per_round)
     return failure_contrast(table, a, b, rules.alpha, per_effective)
 
 
@@ -198,12 +199,13 @@ def paired_rates(
         worth: Pairs of a round that are worth one independent pair.
     """
     scored = table.scored(*pair)
-    of_a, of_b = (table.scores[scored, one] for one in pair)
-    if not (np.isin(of_a, (0.0, 1.0)).all() and np.isin(of_b, (0.0, 1.0)).all()):
+    if not np.isin(table.scores[:, :, list(pair)][scored], (0.0, 1.0)).all():
         return None, None
-    ones_a, ones_b = of_a == 1.0, of_b == 1.0
+    ones_a, ones_b = (table.scores[:, :, one] == 1.0 for one in pair)
     cells = (ones_b & ones_a, ones_b & ~ones_a, ~ones_b & ones_a, ~ones_b & ~ones_a)
-    both, only_b, only_a, neither = (float(np.count_nonzero(one)) / worth for one in cells)
+    both, only_b, only_a, neither = (
+        float(table.shares(one, scored).sum()) / worth for one in cells
+    )
     p_mid = mcnemar(int(only_a), int(only_b)).p_mid
     return newcombe_paired(both, only_b, only_a, neither, level), p_mid
 
@@ -233,5 +235,11 @@ def _is_binary(table: RoundTable) -> bool:
 
 
 def _count_discordant(table: RoundTable, a: int, b: int) -> int:
-    scored = table.scored(a, b)
-    return int(np.count_nonzero(table.scores[scored, a] != table.scores[scored, b]))
+    return int(discordant_pairs(table, a, b).sum())
+
+
+def discordant_pairs(table: RoundTable, a: int, b: int) -> npt.NDArray[np.int64]:
+    """Pairs of each round whose scores of two values differ, of repeats on average; shape [P]."""
+    scored, of_a, of_b = table.scored(a, b), table.scores[:, :, a], table.scores[:, :, b]
+    differ = table.shares(of_a > of_b, scored) != table.shares(of_a < of_b, scored)
+    return np.asarray(differ.sum(axis=1), dtype=np.int64)

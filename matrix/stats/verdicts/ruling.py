@@ -57,7 +57,8 @@ def too_early(table: RoundTable, rules: Rules, *, plan_over: bool) -> Ruling | N
 def fewest_to_win(table: RoundTable, rules: Rules) -> int:
     """Further rounds without which no winner can be named, whatever the scores: as a plan says."""
     goal = PowerGoal(rules.alpha, n_variants=table.n_variants, engine=rules.engine)
-    requested = rounds_to_win(goal, rules.failure_margin, table.n_scenarios, icc=rules.failure_icc)
+    pairs = table.pairs_per_round
+    requested = rounds_to_win(goal, rules.failure_margin, pairs, icc=rules.failure_icc)
     return max(0, max(rules.first_look, requested.failures) - table.prefix_length)
 
 

@@ -18,12 +18,12 @@ from matrix.stats.estimates.means import alike_half_width, alike_log_p
 from matrix.stats.estimates.proportions import discordant_needed, mcnemar
 from matrix.stats.looks.betting import gate_bound, log_gate_capital
 from matrix.stats.looks.boundary import Boundary
-from matrix.stats.looks.failures import SequentialFailures
+from matrix.stats.looks.failures import SequentialFailures, count_of
 from matrix.stats.looks.mixture import t_mixture_log_e
 from matrix.stats.rounds.differences import Differences, differences_of
 from matrix.stats.rounds.round_table import BoolArray, FloatArray, RoundTable
 from matrix.stats.rounds.rules import Rules
-from matrix.stats.verdicts.comparisons import Comparison, known, lost_pairs
+from matrix.stats.verdicts.comparisons import Comparison, discordant_pairs, known, lost_pairs
 
 IntArray = npt.NDArray[np.int64]
 
@@ -62,8 +62,8 @@ class Track:
     half: FloatArray
     discordant: IntArray
     binary: BoolArray
-    failures: IntArray
-    failed_both: IntArray
+    failures: FloatArray
+    failed_both: FloatArray
     within: BoolArray
     beyond: BoolArray
     strict: float
@@ -176,11 +176,11 @@ class Track:
 
     def _contrast(self, length: int) -> SequentialFailures:
         only_a, only_b, rest = (
-            (int(count) for count in self.failures[length - 1]) if length else (0, 0, 0)
+            (count_of(float(count)) for count in self.failures[length - 1]) if length else (0, 0, 0)
         )
-        both = int(self.failed_both[length - 1]) if length else 0
+        both = count_of(float(self.failed_both[length - 1])) if length else 0
         alpha, interval = self.rules.alpha, None
-        worth = self.rules.pairs_per_effective(self.table.n_scenarios)
+        worth = self.rules.pairs_per_effective(self.table.pairs_per_round)
         if only_a + only_b + rest:
             a, b, others = only_a / worth, only_b / worth, rest / worth
             low = -gate_bound(b, a, others, alpha)
@@ -195,7 +195,7 @@ class Track:
             only_b=only_b,
             neither=rest - both,
             interval=interval,
-            p_mid=mcnemar(only_a, only_b).p_mid,
+            p_mid=mcnemar(int(only_a), int(only_b)).p_mid,
             per_effective=worth,
             margin=self.rules.failure_margin,
             alpha=alpha,
@@ -225,7 +225,7 @@ def tracker(
             seen=seen,
             span=span,
             half=_half_widths(boundary, seen, span),
-            discordant=_discordant_so_far(table, a, b),
+            discordant=np.cumsum(discordant_pairs(table, a, b)),
             binary=two_valued,
             failures=failures,
             failed_both=both,
@@ -261,10 +261,10 @@ def _span_so_far(table: RoundTable, rules: Rules) -> FloatArray:
 
 
 def _gates(
-    failures: IntArray, table: RoundTable, rules: Rules, strict: float
+    failures: FloatArray, table: RoundTable, rules: Rules, strict: float
 ) -> tuple[BoolArray, BoolArray]:
     """Who is shown to fail within the margin, and who beyond it, [2, P] each: a, then b."""
-    worth = failures.T / rules.pairs_per_effective(table.n_scenarios)
+    worth = failures.T / rules.pairs_per_effective(table.pairs_per_round)
     only = worth[:2]
     margin, rest, others = rules.failure_margin, worth[2], only[::-1]
     within = log_gate_capital(others, only, rest, margin) >= log(1.0 / rules.alpha)
@@ -276,19 +276,11 @@ def _gates(
     )
 
 
-def _failures_so_far(table: RoundTable, a: int, b: int) -> tuple[IntArray, IntArray]:
-    kept = table.at_risk(a, b)
-    of_a, of_b = table.failed[:, :, a] & kept, table.failed[:, :, b] & kept
-    only_a, only_b = (of_a & ~of_b).sum(axis=1), (of_b & ~of_a).sum(axis=1)
-    rest = kept.sum(axis=1) - only_a - only_b
-    counts = np.cumsum(np.stack([only_a, only_b, rest], axis=1), axis=0)
-    both = np.cumsum((of_a & of_b).sum(axis=1))
-    return counts.astype(np.int64), both.astype(np.int64)
-
-
-def _discordant_so_far(table: RoundTable, a: int, b: int) -> IntArray:
-    differ = (table.scores[:, :, a] != table.scores[:, :, b]) & table.scored(a, b)
-    return np.cumsum(differ.sum(axis=1)).astype(np.int64)
+def _failures_so_far(table: RoundTable, a: int, b: int) -> tuple[FloatArray, FloatArray]:
+    kept, of_a, of_b = table.at_risk(a, b), table.failed[:, :, a], table.failed[:, :, b]
+    cells = (of_a & ~of_b, of_b & ~of_a, of_a == of_b, of_a & of_b)
+    counts = np.stack([table.shares(one, kept).sum(axis=1) for one in cells], axis=1).cumsum(axis=0)
+    return counts[:, :3], counts[:, 3]
 
 
 def _binary_so_far(table: RoundTable) -> BoolArray:
