@@ -6,11 +6,14 @@ import csv
 import json
 import random
 import re
+import struct
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 from scipy import stats
 
@@ -336,7 +339,7 @@ def inspect_log(path: Path, model: str, chance: float, form: str) -> Path:
             "model_usage": {model: {"input_tokens": 10, "output_tokens": 4}},
             "total_time": 1.5,
         }
-        for number in range(30)
+        for number in range(60)
         for epoch in (1, 2)
     ]
     header = {"version": 2, "status": "success", "eval": {"task": "sums", "model": model}}
@@ -353,6 +356,54 @@ def inspect_log(path: Path, model: str, chance: float, form: str) -> Path:
     return path
 
 
+def packed_by_zstd(path: Path, entries: dict[str, bytes]) -> Path:
+    """A zip of method 93, as inspect_ai writes its logs today."""
+    whole, directory = b"", b""
+    for name, content in entries.items():
+        packed = pa.compress(content, codec="zstd", asbytes=True)
+        sizes = (zlib.crc32(content), len(packed), len(content), len(name), 0)
+        directory += struct.pack(
+            "<4s6H3I5H2I", b"PK\1\2", 45, 45, 0, 93, 0, 33, *sizes, 0, 0, 0, 0, len(whole)
+        )
+        directory += name.encode()
+        whole += struct.pack("<4s5H3I2H", b"PK\3\4", 45, 0, 93, 0, 33, *sizes)
+        whole += name.encode() + packed
+    ends = (len(entries), len(entries), len(directory), len(whole), 0)
+    path.write_bytes(whole + directory + struct.pack("<4s4H2IH", b"PK\5\6", 0, 0, *ends))
+    return path
+
+
+def test_a_log_of_inspect_that_is_packed_by_zstd_is_read_as_any_other(
+    here: Path, matrix: Matrix
+) -> None:
+    with zipfile.ZipFile(inspect_log(here / "a.eval", "openai/a", 0.4, "samples")) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    log = packed_by_zstd(here / "z.eval", entries)
+    of_all = [
+        python_api.import_results(path, results=here / "results").sessions().score.tolist()
+        for path in (here / "a.eval", log)
+    ]
+    assert of_all[0] == of_all[1]
+    whole = log.read_bytes()
+    for place in (whole.index(b"header.json") + 30, len(whole) // 2, whole.index(b"PK\1\2") - 9):
+        (here / "bad.eval").write_bytes(
+            whole[:place] + bytes([whole[place] ^ 255]) + whole[place + 1 :]
+        )
+        told = matrix("import", "bad.eval", "--run-id", "bad")
+        assert told.code == 2
+        assert "bad.eval: is " in told.stderr
+    assert not (here / "results" / "bad").exists()
+
+
+@pytest.mark.slow
+def test_a_log_that_zstd_unpacks_to_more_than_a_file_may_have_is_let_be(
+    here: Path, matrix: Matrix
+) -> None:
+    content = b'{"eval": {}, "x": "' + b"a" * 300_000_000 + b'"}'
+    assert packed_by_zstd(here / "bomb.eval", {"header.json": content}).stat().st_size < 100_000
+    assert "unpacks to more than" in matrix("import", "bomb.eval").stderr
+
+
 def test_logs_of_inspect_are_paired_by_sample_and_epochs_are_averaged(here: Path) -> None:
     logs = [
         inspect_log(here / "a.eval", "openai/a", 0.4, "summaries"),
@@ -362,9 +413,9 @@ def test_logs_of_inspect_are_paired_by_sample_and_epochs_are_averaged(here: Path
     run = python_api.import_results(logs, results=here / "results")
     study = run.compare()
     assert study.winner == "openai/b"
-    assert run.file.plan.rounds == 30
+    assert run.file.plan.rounds == 60
     assert "each averaged over up to 2 repeats, paired by sample" in study.rests_on
-    assert run.sessions().tokens_in.sum() == 10 * 180
+    assert run.sessions().tokens_in.sum() == 10 * 360
     by_length = python_api.import_results(logs, score="length", results=here / "results")
     assert by_length.sessions().score.between(0, 1).all()
 

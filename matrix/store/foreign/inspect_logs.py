@@ -1,4 +1,4 @@
-"""Logs of inspect_ai: ``.eval``, a zip of JSON, and the older ``.json``.
+"""Logs of inspect_ai: ``.eval``, a zip of JSON (today packed by zstd), and the older ``.json``.
 
 What a log says of its samples in short (``summaries.json``) is read where it is there: the samples
 themselves hold every event, and are many times as large.
@@ -6,11 +6,14 @@ themselves hold every event, and are many times as large.
 
 from __future__ import annotations
 
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Final, NamedTuple
+
+import pyarrow as pa
 
 from matrix.model.errors import BadInput
 from matrix.model.lines import in_line
@@ -30,6 +33,14 @@ from matrix.store.foreign.tabular.parsing import mistake_in, parse_json, text_of
 from matrix.store.foreign.tabular.table import ForeignTable
 
 _MOST_ENTRIES: Final = 200_000
+_ZSTD: Final = 93
+"""How a zip says that an entry is packed by zstd."""
+_LOCAL: Final = struct.Struct("<4s22xHH")
+"""What stands before an entry: its mark, and how long its name and what is added to that are."""
+_LOCAL_MARK: Final = b"PK\x03\x04"
+_ENCRYPTED: Final = 1
+_PART: Final = 1 << 18
+"""Bytes that are unpacked at once."""
 _MOST_AMOUNT: Final = 1e9
 RUN_FACTS: Final = "matrix_run"
 RESULT: Final = "matrix_result"
@@ -85,7 +96,7 @@ def log_of_zip(path: Path, handle: IO[bytes]) -> InspectLog:
     source = str(path)
     try:
         with zipfile.ZipFile(handle) as archive:
-            return _unpacked(source, path.stem, archive)
+            return _unpacked(path.stem, _Unpacking(source, archive, handle))
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
         told = f"is no .eval file that can be read: {in_line(str(error))[:200]}"
         raise mistake_in(source, told) from None
@@ -97,28 +108,55 @@ def log_of_zip(path: Path, handle: IO[bytes]) -> InspectLog:
 class _Unpacking:
     """Entries of a zip, as long as they come to no more than a file may have."""
 
-    def __init__(self, source: str, archive: zipfile.ZipFile) -> None:
-        self._source, self._archive = source, archive
+    def __init__(self, source: str, archive: zipfile.ZipFile, handle: IO[bytes]) -> None:
+        self.source, self.names = source, archive.namelist()
+        self._archive, self._handle = archive, handle
         self._left = MOST_BYTES
 
     def json(self, name: str) -> Any:
-        # what the zip says of its sizes is a stranger's word
-        with self._archive.open(name) as entry:
-            content = entry.read(self._left + 1)
+        content = self._content(self._archive.getinfo(name))
         self._left -= len(content)
         if self._left < 0:
             told = f"unpacks to more than {MOST_BYTES:,} bytes, so it is not read"
-            raise mistake_in(self._source, told)
-        return parse_json(text_of(content, f"{self._source}: {name}"), f"{self._source}: {name}")
+            raise mistake_in(self.source, told)
+        return parse_json(text_of(content, f"{self.source}: {name}"), f"{self.source}: {name}")
+
+    def _content(self, entry: zipfile.ZipInfo) -> bytes:
+        """An entry, or its beginning if that is more than is left; sizes are a stranger's word."""
+        if entry.compress_type == _ZSTD:
+            return self._by_zstd(entry)
+        with self._archive.open(entry) as file:
+            return file.read(self._left + 1)
+
+    def _by_zstd(self, entry: zipfile.ZipInfo) -> bytes:
+        """The same of what the standard library cannot unpack before Python 3.14.
+
+        Source: APPNOTE.TXT 6.3.10 of PKWARE, 4.3.7 (local file header) and 4.4.5 (method 93).
+        """
+        self._handle.seek(entry.header_offset)
+        header = self._handle.read(_LOCAL.size)
+        if len(header) < _LOCAL.size or entry.flag_bits & _ENCRYPTED:
+            raise zipfile.BadZipFile(f"{entry.filename} is cut off or encrypted")
+        mark, name, extra = _LOCAL.unpack(header)
+        if mark != _LOCAL_MARK:
+            raise zipfile.BadZipFile(f"Bad magic number for {entry.filename}")
+        self._handle.seek(name + extra, 1)
+        packed = self._handle.read(min(entry.compress_size, MOST_BYTES))
+        content = bytearray()
+        with pa.CompressedInputStream(pa.BufferReader(packed), "zstd") as stream:
+            while len(content) <= self._left and (part := stream.read(_PART)):
+                content += part
+        if len(content) <= self._left and zlib.crc32(content) != entry.CRC:
+            raise zipfile.BadZipFile(f"Bad CRC-32 for file {entry.filename!r}")
+        return bytes(content)
 
 
-def _unpacked(source: str, stem: str, archive: zipfile.ZipFile) -> InspectLog:
-    names = archive.namelist()
+def _unpacked(stem: str, unpacking: _Unpacking) -> InspectLog:
+    source, names = unpacking.source, unpacking.names
     if any(name.startswith("xl/") for name in names):
         raise mistake_in(source, "is an Excel workbook; save the sheet as CSV")
     if len(names) > _MOST_ENTRIES:
         raise mistake_in(source, f"has more than {_MOST_ENTRIES:,} entries")
-    unpacking = _Unpacking(source, archive)
     head = next((one for one in (_ENDED, "_journal/start.json") if one in names), None)
     header = unpacking.json(head) if head is not None else None
     if not isinstance(header, dict) or not isinstance(header.get("eval"), dict):
