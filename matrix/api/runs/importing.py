@@ -163,7 +163,7 @@ def import_as(
     listener: Callable[[str], None] = _to_nobody,
 ) -> Imported:
     """:func:`import_results`, with what was taken for what; a listener hears how far it is."""
-    from matrix.store.foreign.reading import read_results
+    from matrix.store.foreign.reading import files_of, read_results
     from matrix.store.foreign.writing import write_results
 
     mistakes = Mistakes()
@@ -172,9 +172,11 @@ def import_as(
     mistakes.collect(lambda: checked_id(run_id) if run_id else None)
     secrets = known_secrets(Path.cwd() / ENV_NAME, os.environ)
     clean = Cleaning(secrets)
-    read = mistakes.collect(lambda: read_results(paths, wishes, secrets))
-    if mistakes.found or read is None:
+    files = mistakes.collect(lambda: files_of(paths))
+    read = mistakes.collect(lambda: read_results(files, wishes, secrets)) if files else None
+    if mistakes.found or read is None or not files:
         raise BadInput(mistakes.found)
+    paths = files
     source = str(paths[0])
     _check_lower(read, wishes, lower=lower)
     by_name = lower is None

@@ -90,7 +90,9 @@ def arrange(results: ForeignResults, source: str, *, must_pair: bool) -> Arrange
     if results.unit and not paired and must_pair:
         told = f"no {shown(results.unit)} is in two variants, so it pairs nothing; leave --unit out"
         faults.say(None, "--unit", f"{told} (or `--unit none`) for rows that belong to no others")
-    placed, rounds, repeats = _by_unit(rows, faults, own=own) if paired else _alone(rows)
+    if paired and (told := twice_in(rows, results.twice)):
+        faults.say(None, "", told)
+    placed, rounds, repeats = _by_unit(rows, own=own) if paired else _alone(rows)
     faults.stop_if_any()
     size = rounds * len(scenarios) * repeats * len({row.levels for row in rows})
     if size > MOST_PLACES:
@@ -116,9 +118,7 @@ def _one_variant(rows: Sequence[ForeignRow]) -> bool:
     return len({row.levels for row in rows}) < 2
 
 
-def _by_unit(
-    rows: Sequence[ForeignRow], faults: RowFaults, *, own: bool
-) -> tuple[list[PlacedRow], int, int]:
+def _by_unit(rows: Sequence[ForeignRow], *, own: bool) -> tuple[list[PlacedRow], int, int]:
     """PlacedRow by their units, which are numbered in an order that no file chooses.
 
     A unit is one round, in however many scenarios it is. Units of a run of our own are its rounds,
@@ -128,8 +128,6 @@ def _by_unit(
     numbers = {unit: int(unit) if own else number for number, unit in enumerate(units)}
     rounds = max(numbers.values(), default=-1) + 1
     nth = _repeats(rows)
-    if told := twice_in(rows):
-        faults.say(None, "", told)
     placed = [
         PlacedRow(
             row,

@@ -244,6 +244,8 @@ def read_logs(logs: Sequence[InspectLog], score: str | None) -> ForeignResults:
     faults = RowFaults(logs[0].source)
     named = [(_word(log.said, "task"), _word(log.said, "model")) for log in logs]
     alike = len(set(named)) < len(named)
+    # then a model is in some logs only, and logs of several models pair nothing within a model
+    several = alike and len({model for _, model in named}) > 1
     tasks = len({task for task, _ in named}) > 1
     scorers = list(dict.fromkeys(name for log in logs for name in _scorers(log.samples)))
     named_first = [name for log in logs for name in ("score", *_declared(log.said))]
@@ -254,13 +256,15 @@ def read_logs(logs: Sequence[InspectLog], score: str | None) -> ForeignResults:
     rows: list[ForeignRow] = []
     mistakes = list(faults.mistakes)
     for log, (task, model) in zip(logs, named, strict=True):
-        own = RowFaults(log.source)
+        own = RowFaults(log.source, "samples")
         if not log.samples:
             own.say(None, "", "has no samples")
         if len(log.samples) > MOST_ROWS:
             own.say(None, "", f"has more than {MOST_ROWS:,} samples")
             own.stop_if_any()
-        levels = (model, log.stem[:LONGEST_NAME]) if alike else (model,)
+        stem = log.stem[:LONGEST_NAME]
+        levels = (f"{stem}: {model}"[:LONGEST_NAME],) if several else (model, stem)
+        levels = levels if alike else (model,)
         rows += [
             _row(log.source, number, one, levels, task if tasks else "", chosen, own)
             for number, one in enumerate(log.samples)
@@ -268,15 +272,15 @@ def read_logs(logs: Sequence[InspectLog], score: str | None) -> ForeignResults:
         mistakes += own.mistakes
     if mistakes:
         raise BadInput(mistakes)
+    factors = (("log",) if several else ("model", "log")) if alike else ("model",)
     taken = [
-        ("variant", "model, log" if alike else "model"),
+        ("variant", ", ".join(factors)),
         ("unit", "id of the sample"),
         ("repeat", "epoch"),
         ("score", chosen or "none"),
         *([("scenario", "task")] if tasks else []),
         ("metrics", ", ".join(name for name in scorers if name != chosen)),
     ]
-    factors = ("model", "log") if alike else ("model",)
     told = tuple((label, text) for label, text in taken if text)
     return ForeignResults(
         "logs of inspect_ai",
@@ -293,6 +297,7 @@ def read_logs(logs: Sequence[InspectLog], score: str | None) -> ForeignResults:
         ),
         simulated=any(map(_is_simulated, (one for log in logs for one in log.samples))),
         score_name=chosen,
+        twice="keep one of them: repeats of a sample are told apart by its epoch",
     )
 
 
@@ -354,14 +359,14 @@ def _row(
 ) -> ForeignRow:
     where = f"samples[{number}]"
     if not isinstance(sample, dict):
-        faults.say(None, where, "is no object")
+        faults.say(number, "", "is no object")
         sample = {}
     scores = sample.get("scores")
     read = {
         name: _value(value) for name, value in _values(scores if isinstance(scores, dict) else {})
     }
     for name in (chosen,) if isinstance(read.get(chosen), str) else ():
-        faults.say(None, f"{where}.scores.{name}", str(read[name]))
+        faults.say(number, f"scores.{name}", str(read[name]))
     numbers = {name: one for name, one in read.items() if isinstance(one, float)}
     error = sample.get("error")
     if isinstance(error, dict):
@@ -376,7 +381,7 @@ def _row(
         repeat=str(sample.get("epoch", 1)),
         score=None if error else numbers.get(chosen),
         error=str(error) if error else "",
-        cost_usd=usage.get("total_cost", 0.0),
+        cost_usd=usage.get("total_cost"),
         duration_s=took if isinstance(took, float) and 0 <= took <= _MOST_AMOUNT else 0.0,
         tokens_in=int(usage.get("input_tokens", 0)),
         tokens_out=int(usage.get("output_tokens", 0)),

@@ -56,7 +56,7 @@ def read_promptfoo(source: str, found: Sequence[Any]) -> ForeignResults:
     Raises:
         BadInput: Every mistake.
     """
-    faults = RowFaults(source)
+    faults = RowFaults(source, "results")
     if not found:
         faults.say(None, "results", "is empty")
     if len(found) > MOST_ROWS:
@@ -95,17 +95,17 @@ def _row(
     response = one.get("response")
     response = response if isinstance(response, dict) else {}
 
-    def amount(value: Any, field: str) -> float:
+    def amount(value: Any, field: str) -> float | None:
         read = number_of(value)
         if isinstance(read, str) or (read is not None and not 0 <= read <= MOST_AMOUNT):
             told = read if isinstance(read, str) else f"found {read:g}; must be 0 to 1e9"
-            faults.say(None, f"{where}.{field}", told)
+            faults.say(number, field, told)
             return 0.0
-        return read or 0.0
+        return read
 
     score = number_of(one.get("score"))
     if isinstance(score, str):
-        faults.say(None, f"{where}.score", score)
+        faults.say(number, "score", score)
         score = None
     passed = one.get("success")
     error = _error_of(one, response)
@@ -125,13 +125,13 @@ def _row(
     return ForeignRow(
         where=f"{source}: {where}",
         unit=_unit(one),
-        levels=(_provider(one, where, faults), names[_prompt_key(one)[0]]),
+        levels=(_provider(one, number, faults), names[_prompt_key(one)[0]]),
         score=None if error else score,
         error=error,
         cost_usd=amount(cost, "cost"),
-        duration_s=amount(one.get("latencyMs"), "latencyMs") / 1000,
-        tokens_in=int(amount(usage.get("prompt"), "tokenUsage.prompt")),
-        tokens_out=int(amount(usage.get("completion"), "tokenUsage.completion")),
+        duration_s=(amount(one.get("latencyMs"), "latencyMs") or 0.0) / 1000,
+        tokens_in=int(amount(usage.get("prompt"), "tokenUsage.prompt") or 0.0),
+        tokens_out=int(amount(usage.get("completion"), "tokenUsage.completion") or 0.0),
         metrics=metrics,
         said=tuple(
             (who, text[:LONGEST_TEXT])
@@ -157,14 +157,14 @@ def _said(response: Mapping[str, Any]) -> str:
     return json.dumps(output, ensure_ascii=False)
 
 
-def _provider(one: Mapping[str, Any], where: str, faults: RowFaults) -> str:
+def _provider(one: Mapping[str, Any], number: int, faults: RowFaults) -> str:
     found = one.get("provider")
     if isinstance(found, dict):
         found = found.get("label") or found.get("id")
     text = in_line(found) if isinstance(found, str) else ""
     if not text or len(text) > LONGEST_NAME:
         told = f"has no name of a provider of at most {LONGEST_NAME} characters"
-        faults.say(None, f"{where}.provider", told)
+        faults.say(number, "provider", told)
     return text
 
 

@@ -24,12 +24,14 @@ from matrix.store.foreign.inspect_logs import (
 )
 from matrix.store.foreign.promptfoo import are_results, read_promptfoo, results_in
 from matrix.store.foreign.results import (
+    LONGEST_NAME,
     MOST_BYTES,
     MOST_ROWS,
     ForeignResults,
     RowFaults,
     Wishes,
     alike_in,
+    with_known_costs,
 )
 from matrix.store.foreign.tabular.parsing import (
     as_objects,
@@ -55,6 +57,11 @@ _PACKED: Final = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
 FORMS: Final = (
     "promptfoo's results (JSON), logs of inspect_ai (.eval or .json), CSV, Parquet, JSON lines"
 )
+
+_FILE: Final = "file"
+"""What variants differ in where each file is one."""
+_MOST_FILES: Final = 1_000
+"""Logs of one folder."""
 
 _Read = ForeignTable | InspectLog | ForeignResults
 
@@ -95,7 +102,9 @@ def read_results(
         results = read_tables(tables, wishes)
     else:
         _refuse_columns(wishes, "promptfoo" if own else "inspect_ai", score=bool(logs))
-        results = read_logs(logs, wishes.score) if logs else _joined(own)
+        stems = [clean.text(path.stem) for path in paths]
+        results = read_logs(logs, wishes.score) if logs else _joined(own, stems)
+    results = with_known_costs(results)
     if len(results.rows) > MOST_ROWS:
         raise mistake_in(str(paths[-1]), f"has more than {MOST_ROWS:,} rows, with the others")
     faults = RowFaults(str(paths[0]))
@@ -130,8 +139,58 @@ def _refuse_twice(paths: Sequence[Path]) -> None:
         raise BadInput(found)
 
 
-def _joined(own: Sequence[ForeignResults]) -> ForeignResults:
-    return own[0]._replace(rows=[row for one in own for row in one.rows])
+def _joined(own: Sequence[ForeignResults], stems: Sequence[str]) -> ForeignResults:
+    """All results of files; where two have the same unit of a variant, each file is a variant."""
+    seen: dict[tuple[object, ...], int] = {}
+    files = enumerate(one.rows for one in own)
+    keys = (((row.levels, row.unit), file) for file, rows in files for row in rows)
+    again = any(seen.setdefault(key, file) != file for key, file in keys)
+    if not again:
+        return own[0]._replace(rows=[row for one in own for row in one.rows])
+    names = [in_line(stem[:LONGEST_NAME]) for stem in stems]
+    rows = [
+        row._replace(levels=(name, *row.levels))
+        for name, one in zip(names, own, strict=True)
+        for row in one.rows
+    ]
+    factors = (_FILE, *own[0].factors)
+    taken = tuple(
+        (label, ", ".join(factors) if label == "variant" else text) for label, text in own[0].taken
+    )
+    remedy = "give each file a name of its own, as each is a variant"
+    return own[0]._replace(factors=factors, rows=rows, taken=taken, twice=remedy)
+
+
+def files_of(paths: Sequence[Path]) -> list[Path]:
+    """The files that are named: of a folder its logs, which are ``.eval`` or else ``.json``.
+
+    Raises:
+        BadInput: A folder has none, too many, or cannot be read.
+    """
+    mistakes = Mistakes()
+    found = [mistakes.collect(lambda path=path: _in_folder(path)) for path in paths]  # type: ignore[misc]
+    mistakes.stop_if_any()
+    return [path for own in found for path in own or []]
+
+
+def _in_folder(path: Path) -> list[Path]:
+    try:
+        if not path.is_dir():
+            return [path]
+        inside = sorted(one for one in path.iterdir() if not one.name.startswith("."))
+    except OSError as error:
+        raise mistake_in(str(path), f"cannot be read: {error.strerror}") from None
+    for ending in (".eval", ".json"):
+        found = [one for one in inside if one.suffix.lower() == ending]
+        if len(found) > _MOST_FILES:
+            told = (
+                f"has {len(found):,} {ending} files, and at most {_MOST_FILES:,} are read at once"
+            )
+            raise mistake_in(str(path), told)
+        if found:
+            return found
+    told = "is a folder without logs (.eval or .json); name the files, such as "
+    raise mistake_in(str(path), f"{told}{path / '*.csv'}")
 
 
 def _refuse_columns(wishes: Wishes, whose: str, *, score: bool) -> None:

@@ -74,7 +74,8 @@ class ForeignRow(NamedTuple):
         repeat: Tells results of one unit and variant apart; empty for none.
         score: ``None`` where there is none.
         error: What went wrong; empty for nothing.
-        cost_usd: In US dollars, as the file says.
+        cost_usd: In US dollars, as the file says; ``None`` where it does not, which
+            :func:`with_known_costs` makes of all costs or of none.
         duration_s: In seconds.
         tokens_in: Input tokens.
         tokens_out: Output tokens.
@@ -94,7 +95,7 @@ class ForeignRow(NamedTuple):
     repeat: str = ""
     score: float | None = None
     error: str = ""
-    cost_usd: float = 0.0
+    cost_usd: float | None = 0.0
     duration_s: float = 0.0
     tokens_in: int = 0
     tokens_out: int = 0
@@ -134,6 +135,7 @@ class ForeignResults(NamedTuple):
         score_name: What the score is called in the file, which says whether less of it is better.
         tells_costs: Whether the file says of every result what it cost, be it nothing.
         no_costs: Why nothing is said of costs, where the file has some; empty for nothing.
+        twice: What there is to do about a unit that is in one variant twice.
     """
 
     form: str
@@ -148,6 +150,22 @@ class ForeignResults(NamedTuple):
     score_name: str = ""
     tells_costs: bool = False
     no_costs: str = ""
+    twice: str = "what tells repeats apart is said with --repeat COLUMN"
+
+
+def with_known_costs(results: ForeignResults) -> ForeignResults:
+    """The same without any cost where a row has none: nobody knows what that one cost."""
+    blank = sum(row.cost_usd is None for row in results.rows)
+    if not blank:
+        return results
+    taken = tuple((label, text) for label, text in results.taken if label != "cost")
+    if blank < len(results.rows):
+        told = f"cost (not told of {blank:,} of {len(results.rows):,} results: of costs nothing is "
+        taken = (*taken, ("left out", f"{told}said)"))
+        why = f"{blank:,} of {len(results.rows):,} results have no cost"
+        results = results._replace(no_costs=why)
+    rows = [row._replace(cost_usd=0.0) for row in results.rows]
+    return results._replace(taken=taken, rows=rows, tells_costs=False)
 
 
 def pairs_something(rows: Sequence[ForeignRow]) -> bool:
@@ -156,8 +174,8 @@ def pairs_something(rows: Sequence[ForeignRow]) -> bool:
     return any(seen.setdefault((row.scenario, row.unit), row.levels) != row.levels for row in rows)
 
 
-def twice_in(rows: Sequence[ForeignRow]) -> str:
-    """Units that are there twice in one variant, in words; empty for none."""
+def twice_in(rows: Sequence[ForeignRow], remedy: str) -> str:
+    """Units that are there twice in one variant, and what to do, in words; empty for none."""
     seen: dict[tuple[str, ...], str] = {}
     told, units = "", dict[tuple[str, str], None]()
     for row in rows:
@@ -171,7 +189,7 @@ def twice_in(rows: Sequence[ForeignRow]) -> str:
     if not told:
         return ""
     more = f" ({len(units):,} units are)" if len(units) > 1 else ""
-    return f"{told}{more}; what tells repeats apart is said with --repeat COLUMN"
+    return f"{told}{more}; {remedy}"
 
 
 def alike_in(results: ForeignResults) -> Iterator[str]:
@@ -212,27 +230,34 @@ class _Cause:
         if value and value not in self.values and len(self.values) <= _MOST_PLACES:
             self.values.append(value)
 
-    def mistake(self, source: str) -> Mistake:
+    def mistake(self, source: str, array: str) -> Mistake:
         """All of it in one line."""
+        first, path = self.lines[0], self.path
+        if array and first is not None:
+            first, path = None, ".".join(filter(None, (f"{array}[{first}]", path)))
         if self.count == 1:
-            return Mistake(source, self.lines[0], self.path, self.message)
+            return Mistake(source, first, path, self.message)
         more = " ..." if self.count > len(self.lines) else ""
-        rows = f"{self.count:,} rows: lines {', '.join(map(str, self.lines))}{more}"
+        rows = f"{self.count:,} rows: {array or 'lines'} {', '.join(map(str, self.lines))}{more}"
         told = f"{self.message} ({rows})"
         if (found := _VALUE.fullmatch(self.message)) is not None:
             more = " ..." if len(self.values) > _MOST_PLACES else ""
             told = f"found {', '.join(self.values[:_MOST_PLACES])}{more} in {rows}{found[2]}"
-        return Mistake(source, self.lines[0], self.path, told)
+        return Mistake(source, first, path, told)
 
 
 class RowFaults:
     """Mistakes in the rows of a file: those of one cause in a column are one, the first are told.
 
     What is not of a column is told by itself.
+
+    Args:
+        source: The file.
+        array: What the rows are an array of, from 0, in a file that has no lines.
     """
 
-    def __init__(self, source: str) -> None:
-        self.source = source
+    def __init__(self, source: str, array: str = "") -> None:
+        self.source, self._array = source, array
         self._causes: dict[tuple[object, ...], _Cause] = {}
         self._more = 0
 
@@ -241,7 +266,7 @@ class RowFaults:
         found = _VALUE.fullmatch(message)
         value = "" if found is None else found[1]
         key: tuple[object, ...] = (path, message if found is None else found[2])
-        if line is None or not path:
+        if line is None or not (path or self._array):
             key = (line, path, message, len(self._causes))
         if (cause := self._causes.get(key)) is not None:
             cause.again(line, value)
@@ -254,7 +279,7 @@ class RowFaults:
     @property
     def mistakes(self) -> list[Mistake]:
         """All, the last of them about those that are only counted."""
-        found = [cause.mistake(self.source) for cause in self._causes.values()]
+        found = [cause.mistake(self.source, self._array) for cause in self._causes.values()]
         if self._more:
             found.append(Mistake(self.source, None, "", f"and {self._more:,} more mistakes"))
         return found
