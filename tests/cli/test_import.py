@@ -277,7 +277,7 @@ PROMPTFOO_PROVIDERS = ("openai:gpt-4o", "anthropic:claude")
 def promptfoo_results(version: int) -> dict[str, Any]:
     draws, results = random.Random(5), list[dict[str, Any]]()
     for repeat in range(2):
-        for test in range(40):
+        for test in range(60):
             for place, provider in enumerate(PROMPTFOO_PROVIDERS):
                 passed = draws.random() < 0.5 + 0.4 * place
                 one: dict[str, Any] = {
@@ -291,7 +291,7 @@ def promptfoo_results(version: int) -> dict[str, Any]:
                 }
                 if version > 2:
                     one |= {
-                        "testIdx": repeat * 40 + test,
+                        "testIdx": repeat * 60 + test,
                         "promptIdx": place,
                         "cost": 0.001,
                         "failureReason": 0 if passed else 1,
@@ -308,7 +308,7 @@ def test_promptfoos_results_are_paired_by_test_and_a_repeated_test_is_one_unit(
 ) -> None:
     (here / "pf.json").write_text(json.dumps(promptfoo_results(version)))
     run = python_api.import_results(here / "pf.json", results=here / "results")
-    assert run.file.plan.rounds == 40
+    assert run.file.plan.rounds == 60
     assert run.file.plan.factors["provider"] == PROMPTFOO_PROVIDERS
     assert set(run.sessions().outcome) == {"completed"}  # what fell short is no error
     assert run.sessions().duration_s.unique() == pytest.approx([0.5])

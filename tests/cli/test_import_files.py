@@ -100,7 +100,7 @@ def test_a_cost_that_promptfoo_does_not_tell_is_not_taken_for_nothing(
         one["cost"] = None
     (here / "pf.json").write_text(json.dumps(found))
     told = " ".join(matrix("import", "pf.json", "--run-id", "it").stdout.split())
-    assert f"left out cost (not told of {missing} of 160 results" in told
+    assert f"left out cost (not told of {missing} of 240 results" in told
     study = json.loads(matrix("compare", "it", "--json").stdout)
     assert [one["cost_per_completed_usd"] for one in study["variants"]] == [None, None]
 
