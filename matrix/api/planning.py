@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from matrix.engine.prepare.check_comparison import check_baseline
@@ -13,6 +14,7 @@ from matrix.engine.prepare.prepared import Prepared
 from matrix.engine.prepare.registry import known_variables
 from matrix.engine.prepare.spec_files import locate_spec
 from matrix.engine.run.surroundings import require_agent_files
+from matrix.kinds.protocol import DeclaresGates
 from matrix.model.documents.mistakes import together
 from matrix.model.documents.overrides import (
     OUTSIDE,
@@ -93,7 +95,30 @@ def validate(
         prepared = plan(spec, allow_outside=allow_outside)
         if notes is not None:
             notes += prepared.notes
-        together(lambda: require_agent_files(prepared), lambda: check_baseline(prepared))
+        together(lambda: require_agent_files(prepared), lambda: _check_paired(prepared))
     except BadInput as error:
         return list(error.mistakes)
     return []
+
+
+def _check_paired(prepared: Prepared) -> None:
+    """See that the file that a kind's runs are held against is there, and can be compared with one.
+
+    Raises:
+        BadInput: It is not, or cannot be.
+    """
+    check_baseline(prepared)
+    kind = prepared.kind
+    if not isinstance(kind, DeclaresGates) or kind.baseline is None:
+        return
+    from matrix.api.gating import LATER, THIS_RUN
+    from matrix.api.runs.importing import import_results
+    from matrix.api.runs.run_descriptions import run_file
+    from matrix.report.compare.matching import not_paired
+
+    with TemporaryDirectory(prefix="matrix-baseline-") as folder:
+        baseline = import_results(kind.baseline, results=folder, run_id="baseline").file
+    wrong = not_paired(baseline, run_file(prepared, THIS_RUN, LATER))
+    if wrong:
+        where = str(kind.baseline)
+        raise BadInput(Mistake(kind.name, None, "baseline", f"{where}: {one}") for one in wrong)

@@ -44,6 +44,11 @@ class ExportedFacts(BaseModel):
         max_length=200,
         description="Scenario -> hash of what it was played with; empty where that is not known.",
     )
+    options: Mapping[_Line, _Line] | None = Field(
+        default=None,
+        max_length=200,
+        description="Option of the kind that was set -> hash of its value; null where not known.",
+    )
     code: _Line = Field(default="", description="Hash of the kind's code, where it is a file.")
     code_changes: tuple[_Line, ...] = Field(
         default=(),
@@ -67,6 +72,14 @@ class ExportedFacts(BaseModel):
         max_length=201,
         description="What is other in one than in another of the runs that are imported together.",
     )
+
+
+def other_options(one: ExportedFacts, two: ExportedFacts) -> list[str]:
+    """Which options of the kind are not the same in two runs, as far as both say it."""
+    if one.options is None or two.options is None:
+        return []
+    names = sorted(one.options.keys() | two.options.keys())
+    return [name for name in names if one.options.get(name) != two.options.get(name)]
 
 
 def unlike(one: ExportedFacts, two: ExportedFacts) -> list[str]:

@@ -157,6 +157,29 @@ def test_a_baseline_of_several_variants_is_refused_with_how_one_of_one_is_made(
 
 
 @pytest.mark.slow
+def test_validate_says_what_is_no_baseline_and_a_gate_says_which_options_are_other(
+    tmp_path: Path,
+) -> None:
+    declared = HEAD + coin("toss", 0.95, baseline="coins.csv", margin=0.3)
+    (tmp_path / "coins.py").write_text(declared)
+    rows = "\n".join(f"q{at},{variant},1" for at in range(20) for variant in "ab")
+    (tmp_path / "mine.csv").write_text(f"id,variant,score\n{rows}\n")
+    assert run_program(tmp_path, "import", "mine.csv", "--run-id", "mine").code == 0
+    export = ("--to", "csv", "-o", "coins.csv", "--force")
+    assert run_program(tmp_path, "export", "mine", *export).code == 0
+    done = run_program(tmp_path, "validate", "coins.py")
+    assert done.code == 2
+    assert "has results that were made elsewhere and imported" in done.stderr
+    play = ("run", "coins.py", "--sessions", "40", "--executor", "in-process", "--run-id", "old")
+    assert run_program(tmp_path, *play, "--set", "options.question=Sure?").code == 0
+    assert run_program(tmp_path, "export", "old", *export).code == 0
+    done = run_program(tmp_path, "validate", "coins.py")
+    assert done.code == 0, done.stderr
+    run_pytest(tmp_path, "--matrix", "--matrix-sessions", "40", "coins.py")
+    assert "other than in coins: options.question" in (tmp_path / "junit.xml").read_text()
+
+
+@pytest.mark.slow
 def test_a_session_that_breaks_is_told_with_its_error(tmp_path: Path) -> None:
     text = 'async def broken(ctx, a: int = 1):\n    raise ValueError("no such shop")\n'
     (tmp_path / "broken.py").write_text(f"{HEAD}@matrix.scenario\n{text}")

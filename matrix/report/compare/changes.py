@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from matrix.engine.prepare.plan_file import texts_of
-from matrix.model.exported import CODE, unlike
+from matrix.model.exported import CODE, other_options, unlike
 from matrix.model.lines import in_line
 from matrix.report.compare.facts import facts_of
 from matrix.report.text import names_listed
@@ -50,6 +50,7 @@ def _of_files(one: RunTables, two: RunTables) -> str:
     found = unlike(before, now)
     scenarios = [in_line(name) for name in found if name != CODE]
     told = [f"what is played in {names_listed(scenarios)}"] if scenarios else []
+    told += [f"options.{in_line(name)}" for name in other_options(before, now)]
     return "; ".join([*told, *([CODE] if CODE in found else [])])
 
 

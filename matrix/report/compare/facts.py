@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from matrix.engine.prepare.judges import lower_is_better_of
 from matrix.engine.prepare.plan_file import texts_of
@@ -38,7 +39,7 @@ def facts_of(tables: RunTables) -> ExportedFacts:
         mixed=run.mixed,
     )
     if before is not None:
-        kept = ("contents", "code", "code_changes", "redone", "unlike", "untold", "unit")
+        kept = ("contents", "options", "code", "code_changes", "redone", "unlike", "untold", "unit")
         return found.model_copy(update={name: getattr(before, name) for name in kept})
     if run.imported:
         unit = str((spec.options or {}).get("unit") or "")
@@ -47,11 +48,22 @@ def facts_of(tables: RunTables) -> ExportedFacts:
     return found.model_copy(
         update={
             "contents": _contents(tables),
+            "options": _options(spec.options or {}),
             "code": run.kind_code[:_LONGEST],
             "code_changes": tuple(changed)[:MOST_CHANGES],
             "redone": bool(run.redone),
         }
     )
+
+
+def _options(given: Mapping[str, Any]) -> dict[str, str] | None:
+    """Option -> hash of its value; nothing of very many."""
+    if len(given) > _MOST_CONTENTS:
+        return None
+    return {
+        in_line(str(name))[:_LONGEST]: content_hash(value, length=16)
+        for name, value in given.items()
+    }
 
 
 def _contents(tables: RunTables) -> dict[str, str]:

@@ -341,6 +341,11 @@ def _of_other_kinds(one: RunFile, two: RunFile) -> str:
                 f"{run.run_id} was imported from a file that does not say what was played; "
                 "`matrix export RUN --to csv` writes one that does"
             )
+        if run.imported and one.imported != two.imported and exported_kind(run) == run.kind:
+            return (
+                f"{run.run_id} has results that were made elsewhere and imported, and nobody here "
+                "knows how; `matrix export RUN --to csv` of a run that was played writes a baseline"
+            )
     kinds = [exported_kind(run) or run.kind for run in (one, two)]
     if one.imported != two.imported:  # where a file of a kind was is another folder elsewhere
         kinds = [PurePosixPath(kind).name for kind in kinds]

@@ -14,7 +14,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from matrix.model.errors import BadInput
-from matrix.model.exported import MOST_CHANGES, ExportedFacts, unlike
+from matrix.model.exported import MOST_CHANGES, ExportedFacts, other_options, unlike
 from matrix.model.lines import formula_again, in_line, no_formula
 from matrix.model.metrics import FAILED
 from matrix.model.records import OUTCOMES, Outcome
@@ -43,6 +43,8 @@ _MOST_UNITS: Final = 20_000_000
 _MOST_AMOUNT: Final = 1e9
 _LONGEST_FACTS: Final = 20_000
 _LONGEST_REASON: Final = 300
+_LONGEST_UNLIKE: Final = 120
+_MOST_UNLIKE: Final = 201
 _RUN: Final = "run"
 _ROUND: Final = "round"
 
@@ -84,11 +86,14 @@ def read_exported(tables: Sequence[ForeignTable]) -> ForeignResults:
     if len(known) > 1:
         compare = facts.compare.model_copy(update={"factor": _RUN})
         others = [name for _, one in known for name in unlike(facts, one)]
+        others += [f"options.{name}" for _, one in known for name in other_options(facts, one)]
         changed = dict.fromkeys(what for _, one in known for what in one.code_changes)
         facts = known[-1][1].model_copy(
             update={
                 "compare": compare,
-                "unlike": tuple(dict.fromkeys(others)),
+                "unlike": tuple(dict.fromkeys(name[:_LONGEST_UNLIKE] for name in others))[
+                    :_MOST_UNLIKE
+                ],
                 "code_changes": tuple(changed)[:MOST_CHANGES],
                 "redone": any(one.redone for _, one in known),
                 "untold": tuple(sorted({name for _, one in known for name in one.untold})),
