@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from matrix.model.lines import in_line
 from matrix.model.money import show_usd
-from matrix.report.text import duration, interval, number, one_line, score_digits
+from matrix.report.text import duration, one_line, score_digits, with_interval
 
 if TYPE_CHECKING:
     from matrix.engine.run.progress import FailedSoFar, Progress, VariantSoFar
@@ -197,8 +197,7 @@ def _row(variant: VariantSoFar, scale: Scale, digits: int) -> SoFarVariant:
     return SoFarVariant(
         in_line(variant.level),
         f"{variant.n:,} of {variant.planned:,}",
-        number(variant.mean, digits),
-        interval(low, high, digits),
+        *with_interval(variant.mean, low, high, digits),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from math import floor, log10
+from math import floor, inf, log10
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from matrix.model.decimals import in_digits
@@ -22,6 +22,7 @@ _LONGEST_REASON: Final = 300
 """Characters of a reason that are told in one line."""
 _SMALL_RANGE: Final = 2.0
 _SMALL_COST: Final = 0.001
+_MOST_DIGITS: Final = 9
 
 
 def columns(
@@ -108,6 +109,31 @@ def interval(low: float | None, high: float | None, digits: int = 1) -> str:
     if low is None or high is None:
         return "-"
     return f"{in_digits(low, digits)} to {in_digits(high, digits)}"
+
+
+def digits_shown(least: int, low: float | None, high: float | None) -> int:
+    """Decimals that show an interval's width in two figures, and at least so many.
+
+    >>> digits_shown(1, 75.2, 76.8), digits_shown(1, 0.716, 0.771), digits_shown(3, 0.2, 0.9)
+    (1, 3, 3)
+    """
+    if low is None or high is None or not 0.0 < high - low < inf:
+        return least
+    return max(least, min(_MOST_DIGITS, 1 - floor(log10(high - low))))
+
+
+def with_interval(
+    value: float | None, low: float | None, high: float | None, digits: int, sign: str = ""
+) -> tuple[str, str]:
+    """A mean or a difference and its interval, in the same decimals: at least ``digits``."""
+    wanted = digits_shown(digits, low, high)
+    told = "-" if value is None else in_digits(value + 0.0, wanted, sign)
+    return told, interval(low, high, wanted)
+
+
+def ends_of(found: Interval | None) -> tuple[float | None, float | None]:
+    """The ends of an interval; ``None`` twice without one."""
+    return (None, None) if found is None else (found.low, found.high)
 
 
 def ends_as_data(found: Interval | None) -> dict[str, JSON]:

@@ -299,3 +299,30 @@ def test_the_readme_tells_the_usual_names_and_words() -> None:
         names.FELL_SHORT, names.ENDED_WELL, names.NO_RESULT,
     )  # fmt: skip
     assert known == {word for table in tables for word in table}
+
+
+@pytest.mark.parametrize("scale", [1, 0.01, 100], ids=["as-it-is", "smaller", "larger"])
+def test_means_have_the_figures_that_their_intervals_are_worth(
+    here: Path, matrix: Matrix, scale: float
+) -> None:
+    rows = [
+        [f"q{at}", model, scale * (more + (at * 7 % 10) / 50 + (at % 3) * place / 60)]
+        for at in range(60)
+        for place, (model, more) in enumerate((("a", -0.1), ("b", 0.6)))
+    ]
+    write_csv(here / "r.csv", ("id", "model", "score"), rows)
+    made = matrix("import", "r.csv", "--run-id", "it").stdout
+    for model in ("a", "b"):
+        (line,) = (one for one in made.splitlines() if one.startswith(f"{model} "))
+        mean, low, high = (float(line.split()[at]) for at in (1, 2, 4))
+        true = sum(row[2] for row in rows if row[1] == model) / 60  # type: ignore[misc]
+        assert low < mean < high
+        assert abs(mean - true) < (high - low) / 10
+    compared, kept = matrix("compare", "it").stdout, matrix("report", "it", "--format", "md").stdout
+    difference = json.loads(matrix("compare", "it", "--json").stdout)["pairs"][0]["difference"]
+    said = [
+        abs(float(found[1]))
+        for text, pattern in ((compared, r"b +a +60 +(\S+)"), (kept, r"\| b \| a \| 60 \| (\S+)"))
+        if (found := re.search(pattern, text)) is not None
+    ]
+    assert said[0] == said[1] == pytest.approx(difference, rel=0.02)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from matrix.report.text import number
+from matrix.report.text import number, with_interval
 from matrix.stats import Interval
 from matrix.stats.estimates.figures import decimals_for, ends
 from matrix.stats.rounds.rules import Flag, Reason
@@ -102,9 +102,15 @@ class Figures:
         """A mean."""
         return number(value, self.digits)
 
-    def difference(self, value: float | None) -> str:
-        """A difference, with its sign."""
-        return "-" if value is None else f"{value + 0.0:+,.{self.digits}f}"
+    def mean(self, value: float | None, low: float | None, high: float | None) -> tuple[str, str]:
+        """A mean and its interval."""
+        return with_interval(value, low, high, self.digits)
+
+    def difference(
+        self, value: float | None, low: float | None = None, high: float | None = None
+    ) -> str:
+        """A difference, with its sign; of a known interval, in as many figures as it is worth."""
+        return with_interval(value, low, high, self.digits, "+")[0]
 
     def interval(self, low: float | None, high: float | None) -> str:
         """An interval of differences, in as many figures as it is worth."""

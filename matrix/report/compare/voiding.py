@@ -17,7 +17,7 @@ from matrix.report.compare.judge_bias import lead_falls, likeness_falls
 from matrix.report.compare.labelled import ByPeople, by_people
 from matrix.report.compare.labels_elsewhere import errs_elsewhere
 from matrix.report.compare.study_words import Figures
-from matrix.report.text import ends_as_data, interval
+from matrix.report.text import ends_as_data, ends_of
 from matrix.stats.rounds.rules import VerdictKind
 from matrix.stats.verdicts.ruling import inside
 
@@ -66,11 +66,8 @@ class Void:
         )
         means = ", ".join(
             f"{row.level} {figures.number(row.mean)}"
-            + (
-                ""
-                if row.interval is None
-                else f" ({interval(row.interval.low, row.interval.high, figures.digits)})"
-            )
+            if row.interval is None
+            else "{} {} ({})".format(row.level, *figures.mean(row.mean, *ends_of(row.interval)))
             for row in self.people.rows
         )
         what, left = "No winner shown", ""

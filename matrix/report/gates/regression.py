@@ -20,7 +20,9 @@ from matrix.report.compare.labelled import by_parts, by_people
 from matrix.report.compare.matchup import Matchup
 from matrix.report.gates.thresholds import MOST_UNSCORED, parts_told, unseen
 from matrix.report.text import (
+    digits_shown,
     ends_as_data,
+    ends_of,
     metric_value,
     models_told,
     names_listed,
@@ -293,13 +295,12 @@ def _score_words(found: Regression) -> str:
     gate, metric = found.scores, found.metric
     if gate is None:
         return ""
-    shown = partial(metric_value, metric, signed=True, score=found.score_digits)
+    digits = digits_shown(found.score_digits, *ends_of(gate.interval))
+    shown = partial(metric_value, metric, signed=True, score=digits)
     margin = f"margin {metric_value(metric, gate.margin, score=found.score_digits)}"
     if gate.difference is None:
         return f"no value of {metric} in both yet"
-    seen = (
-        f"{metric} {metric_value(metric, gate.difference, signed=True, score=found.score_digits)}"
-    )
+    seen = f"{metric} {shown(gate.difference)}"
     if gate.reason == "too few rounds":
         return f"{seen}, {margin}; at least {MIN_ROUNDS} {found.unit}s are needed"
     if gate.interval is None:

@@ -22,6 +22,8 @@ from matrix.report.compare.judge_bias import BiasRow, without_error
 from matrix.report.compare.labelled import by_parts, by_people
 from matrix.report.compare.matchup import Floats, Matchup
 from matrix.report.text import (
+    digits_shown,
+    ends_of,
     metric_value,
     models_told,
     names_listed,
@@ -122,7 +124,7 @@ class Threshold:
         """All of it for people."""
         head = {"pass": "met", "fail": "NOT MET", "not_enough_data": "not enough data"}[self.kind]
         bound = "at most" if self.at_most else "at least"
-        asked = f"{self.metric} {bound} {_shown(self, self.threshold / self.whole)}"
+        asked = f"{self.metric} {bound} {_shown(self, self.threshold / self.whole, None)}"
         told = "; ".join(_told(self, one) for one in self.variants)
         models = f"; {models_told(self.simulated)}" if self.simulated else ""
         return f"{asked}: {head}: {told}{models}"
@@ -312,20 +314,19 @@ def _either(passing: ThresholdKind, failing: ThresholdKind) -> ThresholdKind:
     return "fail" if failing == "fail" else "not_enough_data"
 
 
-def _shown(found: Threshold, value: float) -> str:
-    return (
-        f"{100 * value:.3g} %"
-        if found.rate
-        else metric_value(found.metric, value, score=found.score_digits)
-    )
+def _shown(found: Threshold, value: float, one: VariantThreshold | None) -> str:
+    if found.rate:
+        return f"{100 * value:.3g} %"
+    digits = digits_shown(found.score_digits, *ends_of(one.interval if one else None))
+    return metric_value(found.metric, value, score=digits)
 
 
 def _told(found: Threshold, one: VariantThreshold) -> str:
     if one.value is None:
         return f"{one.level} has no complete {found.unit} yet"
-    text = f"{one.level} {_shown(found, one.value)}"
+    text = f"{one.level} {_shown(found, one.value, one)}"
     if one.interval is not None:
-        low, high = _shown(found, one.interval.low), _shown(found, one.interval.high)
+        low, high = (_shown(found, end, one) for end in (one.interval.low, one.interval.high))
         text += f" ({percent(one.interval)} interval {low} to {high})"
     text += f" over {plural(one.n, 'session' if found.rate else found.unit)}"
     if one.failed and found.metric != FAILED:
@@ -346,7 +347,7 @@ def _told(found: Threshold, one: VariantThreshold) -> str:
     if one.silent:
         text += f"; it has none in {names_listed(one.silent)}, so this is not about that"
     if one.turns_at is not None:
-        mean, side = _shown(found, one.turns_at), "above" if found.at_most else "below"
+        mean, side = _shown(found, one.turns_at, one), "above" if found.at_most else "below"
         text += f"; fragile: not met if those without a score had averaged {side} {mean}"
     elif one.fragile:
         text += "; fragile: not met if those without a score had gone as badly as can be"

@@ -16,7 +16,7 @@ from matrix.report.page.known import RunFacts, level_columns, levels_of, unit_of
 from matrix.report.run.explained import explanation_lines
 from matrix.report.run.report_file import escaped
 from matrix.report.run.summary_text import head_line, spent_line, verdict_line
-from matrix.report.text import interval, number, plural
+from matrix.report.text import plural
 from matrix.store.reading.reader import RunTables
 from matrix.store.reading.told import notes_of, tells_failures, units_in, untold_in
 from matrix.store.run.made_here import NOT_MADE_HERE, is_made_here
@@ -66,10 +66,9 @@ def as_github(run: RunFacts) -> str:
         ranked = sorted(known, key=lambda one: sign * (one.mean or 0.0))
         ranked += [one for one in run.study.rows if one.mean is None]
         rows = ranked[:_MOST_VARIANTS]
-        digits = run.study.figures.digits
+        figures = run.study.figures
         told = "; ".join(
-            f"{escaped(one.level)} {number(one.mean, digits)} "
-            f"({interval(one.low, one.high, digits)})"
+            "{} {} ({})".format(escaped(one.level), *figures.mean(one.mean, one.low, one.high))
             for one in rows
         )
         left = len(ranked) - len(rows)

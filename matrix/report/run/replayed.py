@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from matrix.model.errors import StoreError
-from matrix.report.text import number, plural
+from matrix.report.text import digits_shown, number, plural, score_digits
 from matrix.store.reading.reader import RunTables
 from matrix.store.run.run_folder import RUN_FILE, RunFile
 
@@ -63,16 +63,18 @@ def _scores(frame: Any) -> dict[str, float | None]:
 def replayed_as_text(replayed: Replayed) -> str:
     """One line: the score, or mean and range of several, and that of the parent."""
     known = [score for score in replayed.scores.values() if score is not None]
+    least, most = min(known, default=0.0), max(known, default=0.0)
+    digits = digits_shown(score_digits((min(least, 0.0), most)) if known else 1, least, most)
     if not known:
         own = "none"
     elif len(replayed.scores) == 1:
-        own = number(known[0])
+        own = number(known[0], digits)
     else:
-        told = f"{number(min(known))} to {number(max(known))}"
-        own = f"mean {number(sum(known) / len(known))}, from {told}, of "
+        told = f"{number(least, digits)} to {number(most, digits)}"
+        own = f"mean {number(sum(known) / len(known), digits)}, from {told}, of "
         own += plural(len(known), "session")
     if not replayed.parent_found:
         return f"{own}; that of the parent is not known here: its run is not beside this one"
     if replayed.parent_score is None:
         return f"{own}; the parent has none"
-    return f"{own}; the parent had {number(replayed.parent_score)}"
+    return f"{own}; the parent had {number(replayed.parent_score, digits)}"

@@ -25,7 +25,7 @@ from matrix.report.run.summary_text import (
     variant_table,
     verdict_line,
 )
-from matrix.report.text import Section, harmless, interval, number
+from matrix.report.text import Section, ends_of, harmless, with_interval
 from matrix.stats.estimates.figures import percent
 from matrix.store.reading.told import notes_of
 
@@ -101,12 +101,12 @@ def _pairs(comparison: FactorComparison) -> tuple[list[str], list[list[str]]]:
     rows = []
     for pair, undone in zip(comparison.verdict.comparisons, comparison.undone, strict=True):
         bounds = pair.interval
-        shown = "-"
+        mean, shown = with_interval(pair.difference, *ends_of(bounds), digits)
         if bounds is not None:
-            shown = f"{interval(bounds.low, bounds.high, digits)} ({percent(bounds)})"
+            shown += f" ({percent(bounds)})"
         shown += "; void, as the judge errs" * undone
         names = [levels[pair.b], levels[pair.a]]
-        rows.append([*names, f"{pair.n:,}", number(pair.difference, digits), shown])
+        rows.append([*names, f"{pair.n:,}", mean, shown])
     return ["variant", "minus", f"{comparison.unit}s", comparison.metric, "interval"], rows
 
 

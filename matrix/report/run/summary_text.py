@@ -20,12 +20,11 @@ from matrix.report.text import (
     duration,
     facts,
     harmless,
-    interval,
     noted,
-    number,
     plural,
     tokens,
     usd_each,
+    with_interval,
     wrapped,
 )
 from matrix.store.reading.told import notes_of, tells_costs
@@ -436,8 +435,7 @@ def _headers(factor: str, metric: str, confidence: float) -> list[str]:
 def _variant_cells(row: VariantRow, digits: int) -> list[str]:
     return [
         row.level,
-        number(row.mean, digits),
-        interval(row.low, row.high, digits),
+        *with_interval(row.mean, row.low, row.high, digits),
         f"{row.ended:,}/{row.sessions:,}",
         "-" if row.failed is None else f"{row.failed:,}",
         f"{row.errored:,}",

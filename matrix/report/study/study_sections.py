@@ -11,7 +11,7 @@ from matrix.report.compare.study_words import chance, short
 from matrix.report.study.cost_quality import CostQuality
 from matrix.report.study.noise_sources import NoiseRow
 from matrix.report.study.secondary import Secondary, SecondaryRow
-from matrix.report.text import Section, interval, names_listed, number, plural, usd_each
+from matrix.report.text import Section, ends_of, interval, names_listed, number, plural, usd_each
 from matrix.stats import MIN_ROUNDS
 
 if TYPE_CHECKING:
@@ -72,10 +72,7 @@ def people_section(study: Study) -> Section | None:
             f"{row.labelled:,}/{row.sessions:,}",
             figures.number(row.judge),
             figures.number(row.people),
-            figures.number(row.mean),
-            "-"
-            if row.interval is None
-            else interval(row.interval.low, row.interval.high, figures.digits),
+            *figures.mean(row.mean, *ends_of(row.interval)),
         ]
         for row in found.rows
     ]
@@ -149,8 +146,9 @@ def elsewhere_told(study: Study) -> str:
     if found.difference is not None:
         figures = study.figures
         told += (
-            f" Difference {figures.difference(found.difference)}, {100 * (1 - found.level):.4g} % "
-            f"interval {figures.interval(found.low, found.high)}, p {chance(found.p)}."
+            f" Difference {figures.difference(found.difference, found.low, found.high)}, "
+            f"{100 * (1 - found.level):.4g} % interval {figures.interval(found.low, found.high)}, "
+            f"p {chance(found.p)}."
         )
     return told
 
