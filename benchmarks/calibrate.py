@@ -32,6 +32,7 @@ from matrix.stats import (
     power_of_rounds,
     rounds_to_win,
     verdict_of,
+    welch,
 )
 from matrix.stats.estimates.student import t_quantile
 from matrix.stats.planning.planning import gate_of
@@ -197,6 +198,64 @@ def missing(runs: int) -> Iterator[Sequence[object]]:
                 scores[:, :, 1][gone] = np.nan
                 named += _verdict(scores, rules).winner is not None
             yield engine, scenarios, f"{100 * share:.0f} %", n, Rate(named, runs)
+
+
+_FEW: Final = np.array([0.0, 0.5, 1.0])
+
+UNPAIRED: Final[dict[str, tuple[Callable[[np.random.Generator, int, int], Scores], str]]] = {
+    "0, .5, 1 by .05, .02, .93": (
+        lambda rng, _, size: rng.choice(_FEW, size, p=[0.05, 0.02, 0.93]),
+        "15/150 30/300 40/160 20/20",
+    ),
+    "0, .5, 1 by .1, .1, .8": (
+        lambda rng, _, size: rng.choice(_FEW, size, p=[0.1, 0.1, 0.8]),
+        "15/150 30/300 40/160",
+    ),
+    "lognormal": (lambda rng, _, size: rng.lognormal(0.0, 1.0, size), "12/12 12/60 50/500"),
+    "beta(9, 1)": (lambda rng, _, size: rng.beta(9, 1, size), "12/60 15/150"),
+    "normal": (lambda rng, _, size: rng.normal(0, 1, size), "20/20 20/80"),
+    "normal, the fewer spread thrice": (
+        lambda rng, side, size: rng.normal(0, (3, 1)[side], size),
+        "10/100 20/80",
+    ),
+    "normal, the more spread thrice": (
+        lambda rng, side, size: rng.normal(0, (1, 3)[side], size),
+        "10/100 20/80",
+    ),
+    "normal, the more spread twice": (
+        lambda rng, side, size: rng.normal(0, (1, 2)[side], size),
+        "20/80 40/160",
+    ),
+}
+"""Scores of two samples with one mean, by side, and how many of each."""
+
+
+def unpaired(runs: int) -> Iterator[Sequence[object]]:
+    """Rows that nothing pairs: false winners, and winners where Welch's t has a power of about .8.
+
+    The second sample is then ahead by 2.8 of its standard errors.
+    """
+    yield "scores", "rows", "false winners", "by Welch's t", "found", "by Welch's t"
+    rules = Rules(ALPHA, failure_margin=SCORES_ALONE, score_bounds=None, unit="unpaired")
+    for name, (draw, shapes) in UNPAIRED.items():
+        for shape in shapes.split():
+            n, m = map(int, shape.split("/"))
+            rng = np.random.default_rng([n, m])
+            large = [draw(rng, side, 100_000) for side in (0, 1)]
+            ahead = 2.8 * sqrt(large[0].var() / n + large[1].var() / m)
+            named, by_welch = [0, 0], [0, 0]
+            for _ in range(runs):
+                first, second = draw(rng, 0, n), draw(rng, 1, m)
+                for place, lead in enumerate((0.0, ahead)):
+                    scores = np.full((max(n, m), 1, 2), np.nan)
+                    scores[:n, 0, 0], scores[:m, 0, 1] = first, second + lead
+                    named[place] += _verdict(scores, rules).winner is not None
+                    p = welch(first, second + lead).p
+                    by_welch[place] += p is not None and p <= ALPHA
+            yield (
+                *(name, f"{n}, {m}"),
+                *(Rate(each[place], runs) for place in (0, 1) for each in (named, by_welch)),
+            )
 
 
 def zeros(runs: int) -> Iterator[Sequence[object]]:
@@ -628,6 +687,7 @@ SECTIONS: Final[dict[str, Callable[[int], Iterator[Sequence[object]]]]] = {
     "unlike": unlike,
     "sessions": sessions,
     "missing": missing,
+    "unpaired": unpaired,
     "zeros": zeros,
     "several": several,
     "printed": printed,

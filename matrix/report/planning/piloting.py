@@ -14,6 +14,7 @@ from matrix.report.compare.matchup import Matchup
 from matrix.report.planning.planning import Pilot
 from matrix.report.text import plural
 from matrix.stats.estimates.means import REPRESENTED
+from matrix.stats.rounds.differences import spread_is_pooled
 from matrix.stats.rounds.round_table import FloatArray, RoundTable
 from matrix.store.run.run_folder import RunFile
 
@@ -88,18 +89,23 @@ def _spread(table: RoundTable) -> _Spread:
 def _spread_unpaired(table: RoundTable) -> _Spread:
     """The same of samples that share nothing, from all their scores.
 
-    The variance of a difference is the sum of the two within scenarios, pooled. What they are known
-    by is told as the rounds that would leave as much doubt, Satterthwaite's degrees of freedom
-    (1946, Biometrics Bull 2:110) and one.
+    The variance of a difference is the sum of the two within scenarios, or twice the pooled one
+    where a verdict goes by that. What they are known by is told as the rounds that would leave as
+    much doubt, Satterthwaite's degrees of freedom (1946, Biometrics Bull 2:110) and one.
     """
     own = [_within(table, variant) for variant in range(table.n_variants)]
-    known = [one for one in own if one.df >= 1]
+    known = [index for index, one in enumerate(own) if one.df >= 1]
     if len(known) < 2:
         return _Spread(0.0, 1 if any(one.df >= 0 for one in own) else 0)
-    total = sum(one.variance for one in known)
-    spent = sum(one.variance**2 / one.df for one in known)
-    df = total**2 / spent if spent else sum(one.df for one in known)
-    return _Spread(sqrt(2 * total / len(known)), round(df) + 1)
+    variances = []
+    for a, b in combinations(known, 2):
+        (v, n), (w, m) = own[a], own[b]
+        pooled = spread_is_pooled(table, a, b)
+        variances.append(2 * (n * v + m * w) / (n + m) if pooled else v + w)
+    total = sum(own[one].variance for one in known)
+    spent = sum(own[one].variance ** 2 / own[one].df for one in known)
+    df = total**2 / spent if spent else sum(own[one].df for one in known)
+    return _Spread(sqrt(sum(variances) / len(variances)), round(df) + 1)
 
 
 class _Within(NamedTuple):
@@ -147,9 +153,11 @@ def _complete(table: RoundTable) -> float:
 
 
 def _complete_unpaired(table: RoundTable) -> float:
-    """Share of the rows that have a score, of the variant that has the fewest such."""
-    unscored, sessions = table.unscored, table.sessions
-    return float(1.0 - (unscored / np.maximum(sessions, 1)).max())
+    """Share of the rows, or units, that have a score, of the variant that has the fewest such."""
+    there = ~table.errored & table.live[:, None, :]
+    if table.never is not None:
+        there &= ~table.never
+    return float(1.0 - (table.unscored / np.maximum(there.sum(axis=(0, 1)), 1)).max())
 
 
 def _failure_rate(matchup: Matchup) -> float:

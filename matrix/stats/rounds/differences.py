@@ -15,6 +15,7 @@ from matrix.stats.estimates.means import REPRESENTED, ROUNDING
 from matrix.stats.rounds.balancing import balance
 from matrix.stats.rounds.round_table import BoolArray, FloatArray, RoundTable
 from matrix.stats.rounds.rules import MIN_ROUNDS, MIN_ROUNDS_OF_SESSIONS, MIN_SESSIONS, Unit
+from matrix.stats.rounds.two_samples import Moments, pooled_rather
 
 IntArray = npt.NDArray[np.int64]
 
@@ -64,8 +65,9 @@ def differences_of(table: RoundTable, a: int, b: int, unit: Unit = "round") -> D
     a single pair do not count yet. With sessions, pairs are pooled within their scenario and
     scenarios weigh equally: ``se^2 = sum(var_s / n_s) / S^2``, with the degrees of freedom of
     Satterthwaite (1946), Biometrics Bull 2:110. Unpaired, each variant has its own mean and error,
-    over all of its scores, and they are joined as Welch (1947), Biometrika 34:28, does; ``rounds``
-    and ``pairs`` are those of the variant that has fewer.
+    over all of its scores, and they are joined as Welch (1947), Biometrika 34:28, does, or with
+    the spread of both together where that is wider (`matrix.stats.rounds.two_samples`);
+    ``rounds`` and ``pairs`` are those of the variant that has fewer.
 
     Args:
         table: Complete prefix of rounds.
@@ -90,15 +92,14 @@ def differences_of(table: RoundTable, a: int, b: int, unit: Unit = "round") -> D
 
 def _unpaired(table: RoundTable, a: int, b: int) -> Differences:
     """Two samples that share nothing."""
-    sizes, live = _sizes(table, a, b), table.both_live(a, b)[:, None]
-    values = [np.where(live, table.scores[:, :, one], np.nan) for one in (a, b)]
-    (mean_a, se_a, df_a), (mean_b, se_b, df_b) = (_pooled(own, sizes) for own in values)
+    live, (of_a, of_b) = table.both_live(a, b), _samples(table, a, b)
+    (mean_a, se_a, df_a), (mean_b, se_b, df_b) = map(_joined_columns, (of_a, of_b))
     v, w = se_a**2, se_b**2
     spent = v**2 / np.maximum(df_a, 1.0) + w**2 / np.maximum(df_b, 1.0)
     known = np.asarray(spent > 0.0)
     df = np.where(known, (v + w) ** 2 / np.where(known, spent, 1.0), np.minimum(df_a, df_b))
-    se = np.sqrt(v + w)
-    counts = [~np.isnan(own) for own in values]
+    se = np.sqrt(v + w + pooled_rather(of_a, of_b))
+    counts = [~np.isnan(np.where(live[:, None], table.scores[:, :, one], np.nan)) for one in (a, b)]
     return Differences(
         "unpaired",
         np.minimum(*(np.cumsum(one.any(axis=1)) for one in counts)).astype(np.int64),
@@ -106,8 +107,23 @@ def _unpaired(table: RoundTable, a: int, b: int) -> Differences:
         np.asarray(mean_b - mean_a),
         np.asarray(se),
         np.asarray(np.where(np.isnan(se), 0.0, df)),
-        np.cumsum(live[:, 0]).astype(np.int64),
+        np.cumsum(live).astype(np.int64),
     )
+
+
+def _samples(table: RoundTable, a: int, b: int) -> tuple[Moments, Moments]:
+    """What is known of the scores of two variants that share nothing."""
+    sizes, live = _sizes(table, a, b), table.both_live(a, b)[:, None]
+    of_a, of_b = (
+        _columns(np.where(live, table.scores[:, :, one], np.nan), sizes) for one in (a, b)
+    )
+    return of_a, of_b
+
+
+def spread_is_pooled(table: RoundTable, a: int, b: int) -> bool:
+    """Whether the error of two samples that share nothing goes by the spread of both together."""
+    rather = pooled_rather(*_samples(table, a, b))
+    return bool(rather.size) and bool(rather[-1] > 0.0)
 
 
 def _joined(complete: BoolArray, before: Differences, after: Differences) -> Differences:
@@ -143,32 +159,43 @@ def _pooled(values: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArr
         values: Shape [P, C]; NaN where there is none.
         sizes: Largest magnitude so far that they were computed from, shape [P].
     """
-    if not values.size:
-        empty = np.zeros(len(values))
-        return empty, np.full(len(values), np.nan), empty
+    return _joined_columns(_columns(values, sizes))
+
+
+def _columns(values: FloatArray, sizes: FloatArray) -> Moments:
+    """What is known of each column by row; spread that is rounding is none."""
     known = ~np.isnan(values)
     n = np.cumsum(known, axis=0)
     # Taken from the first value, which every prefix knows: sums of large numbers lose digits.
-    first = np.where(
-        known.any(axis=0), values[known.argmax(axis=0), np.arange(known.shape[1])], 0.0
-    )
+    first = np.zeros(values.shape[1])
+    if values.size:
+        start = values[known.argmax(axis=0), np.arange(known.shape[1])]
+        first = np.where(known.any(axis=0), start, 0.0)
     shifted = np.where(known, values - first, 0.0)
     least = np.maximum(n, 1)
     offset = np.cumsum(shifted, axis=0) / least
     squares = np.maximum(np.cumsum(shifted * shifted, axis=0) - n * offset * offset, 0.0)
-    sd = np.sqrt(squares / np.maximum(n - 1, 1))
-    sd = np.where(sd <= _least(first + offset, sizes[:, None]), 0.0, sd)
+    flat = np.sqrt(squares / np.maximum(n - 1, 1)) <= _least(first + offset, sizes[:, None])
+    return Moments(n, np.where(n > 0, first + offset, 0.0), np.where(flat, 0.0, squares), shifted)
+
+
+def _joined_columns(columns: Moments) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Mean of the columns' means, its standard error and degrees of freedom, by row."""
+    n = columns.n
+    if not n.size:
+        empty = np.zeros(len(n))
+        return empty, np.full(len(n), np.nan), empty
     there = n > 0
-    columns = np.maximum(there.sum(axis=1), 1)
-    mean = np.where(there, first + offset, 0.0).sum(axis=1) / columns
-    of_each = np.where(there, sd * sd / least, 0.0)
+    count = np.maximum(there.sum(axis=1), 1)
+    mean = columns.mean.sum(axis=1) / count
+    of_each = np.where(there, columns.variance / np.maximum(n, 1), 0.0)
     total = of_each.sum(axis=1)
     measured = (n >= 2) | ~there
     usable = measured.all(axis=1) & there.any(axis=1)
-    se = np.where(usable, np.sqrt(total) / columns, np.nan)
+    se = np.where(usable, np.sqrt(total) / count, np.nan)
     spent = (of_each * of_each / np.maximum(n - 1, 1)).sum(axis=1)
     freedom = (np.maximum(n - 1, 0) * there).sum(axis=1).astype(np.float64)
-    several = (spent > 0.0) & (columns > 1)
+    several = (spent > 0.0) & (count > 1)
     df = np.where(several, total * total / np.where(several, spent, 1.0), freedom)
     return mean, se, np.where(usable, df, 0.0)
 

@@ -101,7 +101,7 @@ def test_sessions_as_the_unit_decide_small_plans_sooner(table_of: Any) -> None:
 
 @settings(max_examples=examples(100))
 @given(tables())
-def test_unpaired_it_is_welchs_t_of_all_scores_whatever_they_are_laid_beside(
+def test_unpaired_it_is_welchs_t_or_students_whatever_scores_are_laid_beside(
     table_of: Any, scores: Any
 ) -> None:
     alone = scores[:, :1]
@@ -111,13 +111,46 @@ def test_unpaired_it_is_welchs_t_of_all_scores_whatever_they_are_laid_beside(
     if oracle.se is None or oracle.difference is None:
         return
     assert found.mean[-1] == pytest.approx(oracle.difference)
-    assert found.se[-1] == pytest.approx(oracle.se)
+    assert found.se[-1] == pytest.approx(joint_error(*samples))
     assert found.df[-1] == pytest.approx(oracle.df)
     assert found.rounds[-1] == min(map(len, samples))
+    if len(samples[0]) == len(samples[1]):
+        assert found.se[-1] == pytest.approx(oracle.se)
     shuffled = alone.copy()
     np.random.default_rng(0).shuffle(shuffled[:, 0, 1])
     again = differences_of(table_of(shuffled), 0, 1, "unpaired")
     assert again.se[-1] == pytest.approx(found.se[-1])
+
+
+def joint_error(first: Any, second: Any) -> float:
+    """The larger of Welch's and Student's, or Welch's where the spreads are shown to differ."""
+    n, m = len(first), len(second)
+    v, w = first.var(ddof=1), second.var(ddof=1)
+    pooled = ((n - 1) * v + (m - 1) * w) / (n + m - 2)
+    own, joint = v / n + w / m, pooled * (1 / n + 1 / m)
+    rest = np.concatenate([first - first.mean(), second - second.mean()])
+    kurtosis = (rest**4).mean() / (rest**2).mean() ** 2
+    shown = abs(w - v) > 1.96 * pooled * np.sqrt((kurtosis - 1) * (1 / n + 1 / m))
+    return float(np.sqrt(own if shown else max(own, joint)))
+
+
+def test_a_small_sample_without_spread_is_not_taken_at_its_word(table_of: Any) -> None:
+    """15 scores of 1 beside 150 that are 1 nine times in ten: Welch's t calls them apart."""
+    scores = np.full((150, 1, 2), np.nan)
+    scores[:15, 0, 0] = 1.0
+    scores[:, 0, 1] = np.repeat([0.0, 0.5, 1.0], [8, 3, 139])
+    assert welch(scores[:15, 0, 0], scores[:, 0, 1]).p < 0.01  # type: ignore[operator]
+    rules = Rules(failure_margin=1.0, unit="unpaired", score_bounds=None)
+    table = replace(table_of(scores), never=np.isnan(scores))
+    assert fixed_n_verdict(table, rules).kind == "no_difference"
+
+
+def test_a_large_sample_of_small_spread_keeps_it(table_of: Any) -> None:
+    """Of 100 scores nobody doubts that they vary less: the pooled error would be twice Welch's."""
+    rng, scores = np.random.default_rng(3), np.full((1000, 1, 2), np.nan)
+    scores[:100, 0, 0], scores[:, 0, 1] = rng.normal(0, 1, 100), rng.normal(0, 3, 1000)
+    found = differences_of(table_of(scores), 0, 1, "unpaired")
+    assert found.se[-1] == pytest.approx(welch(scores[:100, 0, 0], scores[:, 0, 1]).se)
 
 
 def test_what_was_never_meant_to_be_there_makes_no_claim_fragile(table_of: Any) -> None:

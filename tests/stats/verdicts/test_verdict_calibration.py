@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from math import sqrt
 from typing import Any
 
@@ -65,3 +66,45 @@ def test_a_variant_that_fails_beyond_the_margin_rarely_wins(table_of: Any) -> No
         named[fixed_n_verdict(table, Rules(failure_margin=margin)).winner] += 1
     assert named[0] == 0
     assert named[1] / runs <= 0.05 + 3 * sqrt(0.05 * 0.95 / runs)
+
+
+FEW_VALUES = (0.05, 0.02, 0.93)
+"""Chances of 0, .5 and 1."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("sizes", "draw"),
+    [
+        ((15, 150), "few values"),
+        ((30, 300), "few values"),
+        ((40, 160), "few values"),
+        ((12, 60), "lognormal"),
+        ((12, 12), "lognormal"),
+        ((15, 150), "beta"),
+        ((20, 20), "normal"),
+        ((15, 400), "wider"),
+        ((15, 400), "narrower"),
+    ],
+)
+def test_unpaired_equal_variants_name_a_winner_at_most_as_often_as_declared(
+    table_of: Any, sizes: tuple[int, int], draw: str
+) -> None:
+    """The table of docs/statistics.md is made of these, with 4,000 runs each."""
+    runs, most, (n, m), rng = 800, 0.05, sizes, np.random.default_rng(sum(sizes))
+    rules = Rules(failure_margin=1.0, unit="unpaired", score_bounds=None)
+    of = {
+        "few values": lambda size, _: rng.choice([0.0, 0.5, 1.0], size, p=FEW_VALUES),
+        "lognormal": lambda size, _: rng.lognormal(0, 1, size),
+        "beta": lambda size, _: rng.beta(9, 1, size),
+        "normal": lambda size, _: rng.normal(0, 1, size),
+        "wider": lambda size, side: rng.normal(0, (3, 1)[side], size),
+        "narrower": lambda size, side: rng.normal(0, (1, 3)[side], size),
+    }[draw]
+    named = 0
+    for _ in range(runs):
+        scores = np.full((max(sizes), 1, 2), np.nan)
+        scores[:n, 0, 0], scores[:m, 0, 1] = of(n, 0), of(m, 1)
+        table = replace(table_of(scores), never=np.isnan(scores))
+        named += fixed_n_verdict(table, rules).kind == "winner"
+    assert named / runs <= most + 3 * sqrt(most * (1 - most) / runs)
