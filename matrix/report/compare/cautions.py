@@ -18,6 +18,7 @@ from matrix.stats import Comparison, Interval, mcnemar
 from matrix.stats.estimates.figures import decimals_for, ends, percent
 from matrix.stats.verdicts.sensitivity import Sensitivity
 from matrix.stats.verdicts.sequential import lead_after_looks
+from matrix.stats.verdicts.wording import with_unit
 from matrix.store.reading.told import facts_given
 
 if TYPE_CHECKING:
@@ -341,7 +342,7 @@ def _overstated(judged: MatchupVerdict) -> Iterator[str]:
         return
     if shown == f"{judged.sign * found.unadjusted:.{decimals_for(_interval(pair))}f}":
         return  # the allowance is too small to be seen
-    size = f"{shown}{f' {unit}' if unit else ''}"
+    size = with_unit(shown, unit)
     yield (
         "A lead that ended a run early is overstated, as it was looked at until it was large: "
         f"allowing for that, its size is about {size} ({percent(interval)} interval {low} to "

@@ -164,4 +164,10 @@ class Wording:
 
     def with_unit(self, amount: str) -> str:
         """An amount with the unit, if there is one."""
-        return f"{amount} {self.unit}" if self.unit else amount
+        return with_unit(amount, self.unit)
+
+
+def with_unit(amount: str, unit: str) -> str:
+    """``1 point``, ``2 points``, ``1.0 points``; an amount alone where there is no unit."""
+    noun = unit.removesuffix("s") if amount == "1" else unit
+    return f"{amount} {noun}" if unit else amount
