@@ -35,7 +35,11 @@ class ImportedOptions(BaseModel):
     files: tuple[str, ...] = Field(min_length=1, description="Names of the files, without folders.")
     form: str = Field(description="What they are, in words.")
     unit: str = Field(
-        default="", description="What results are paired on; empty where nothing pairs them."
+        default="",
+        description="What results are paired on, or grouped by; empty where nothing says it.",
+    )
+    grouped: bool = Field(
+        default=False, description="Whether no unit is in two variants, so that none is paired."
     )
     units: str = Field(
         default="", description="Hash of the units: imports of the same ones can be paired."

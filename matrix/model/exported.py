@@ -67,6 +67,13 @@ class ExportedFacts(BaseModel):
         default="",
         description="What its units are called, where they have names of their own; else rounds.",
     )
+    paired: bool = Field(
+        default=True, description="Whether results of one unit belong together, of any variant."
+    )
+    grouped: bool = Field(
+        default=False,
+        description="Whether those of one unit and variant do, and nothing is paired.",
+    )
     unlike: tuple[_Line, ...] = Field(
         default=(),
         max_length=201,

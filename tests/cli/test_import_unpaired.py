@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import matrix as python_api
+from matrix.api import results_csv
 from matrix.report.study.study_text import study_as_text
 from matrix.stats import Rules, complete_rounds, fixed_n_verdict, welch
 from matrix.stats.estimates.unpaired_rates import Count, unpaired_rates
@@ -178,3 +179,88 @@ def test_noise_of_large_scores_is_noise(here: Path) -> None:
     study = studied(here, "large", ("id", "model", "score"), rows)
     assert "by the same amount" not in study.sentence
     assert study.verdict.comparisons[0].interval is not None
+
+
+def users(rows_each: int = 10, seed: int = 3) -> list[list[object]]:
+    """Two equal variants with 12 users each, whose rows go together."""
+    draws, rows = random.Random(seed), list[list[object]]()
+    for model in "ab":
+        for user in range(12):
+            level = draws.gauss(50, 10)
+            rows += [[f"{model}{user}", model, level + draws.gauss(0, 3)] for _ in range(rows_each)]
+    return rows
+
+
+def test_rows_of_units_that_one_variant_has_are_averaged(here: Path) -> None:
+    rows = users()
+    study = studied(here, "nested", ("unit", "model", "score"), rows)
+    scores = np.array([row[2] for row in rows], dtype=float)
+    means = scores.reshape(2, 12, 10).mean(axis=2)
+    pair, oracle = study.verdict.comparisons[0], welch(*means)
+    assert pair.sizes == (12, 12)
+    assert pair.difference == pytest.approx(oracle.difference)
+    assert oracle.interval is not None
+    assert pair.interval.low == pytest.approx(oracle.interval.low)
+    assert "12 units of a, 12 units of b" in study.rests_on
+    assert "averaged over up to 10 rows" in study.rests_on
+    assert "units" in study.settling.sentence
+    assert not [one for one in study.comparison.cautions if "Nothing here is about" in one]
+    path = write_csv(here / "said.csv", ("user", "model", "score"), rows)
+    said = python_api.import_results(
+        path, unit="user", run_id="said", results=here / "results"
+    ).compare()
+    assert said.verdict.comparisons == study.verdict.comparisons
+    found = python_api.power(pilot="nested", effect=5.0, results=here / "results")
+    assert found.question.sd == pytest.approx(float(np.sqrt(means.var(axis=1, ddof=1).sum())))
+
+
+def test_a_column_that_says_whose_rows_are_whose_is_named(here: Path) -> None:
+    study = studied(here, "whose", ("user", "model", "score"), users())
+    assert [one for one in study.caveats if "user has 12 values for 120 rows of a" in one]
+    said = studied(here, "known", ("unit", "model", "score"), users())
+    assert not [one for one in said.caveats if "values for" in one]
+
+
+def test_a_small_sample_without_spread_beats_nobody(here: Path) -> None:
+    scores = [0.0] * 8 + [0.5] * 3 + [1.0] * 139
+    rows = [["a", 1]] * 15 + [["b", one] for one in scores]
+    assert studied(here, "half", ("model", "score"), rows).verdict.kind == "no_difference"
+
+
+def test_all_or_nothing_has_an_interval(here: Path) -> None:
+    rows = [["a", 1]] * 15 + [["b", 1]] * 150
+    shown = studied(here, "all", ("model", "correct"), rows).comparison.rows
+    assert [(round(one.low, 3), one.high) for one in shown] == [(0.782, 1.0), (0.976, 1.0)]
+
+
+def test_skewed_scores_touch_the_difference_of_samples(here: Path) -> None:
+    draws = np.random.default_rng(1)
+    rows = [[model, float(one)] for model in "ab" for one in draws.lognormal(0, 1, 12)]
+    told = [
+        one for one in studied(here, "skew", ("model", "score"), rows).caveats if "approx" in one
+    ]
+    assert told
+    assert "not touched" not in told[0]
+    assert "So is that of a difference" in told[0]
+
+
+@pytest.mark.parametrize("headers", [("unit", "model", "score"), ("", "model", "score")])
+def test_an_export_is_read_back_to_the_same_verdict(here: Path, headers: Sequence[str]) -> None:
+    before = studied(here, "before", headers, users())
+    run = python_api.open_run("before", results=here / "results")
+    (here / "again.csv").write_text(results_csv(run))
+    after = python_api.import_results(
+        here / "again.csv", run_id="after", results=here / "results"
+    ).compare()
+    assert after.sentence == before.sentence
+    assert after.verdict.comparisons[0].interval == before.verdict.comparisons[0].interval
+
+
+def test_rows_that_are_all_there_twice_are_told(here: Path) -> None:
+    draws = random.Random(5)
+    rows = [[model, draws.gauss(60, 5)] for model in "ab" for _ in range(20)]
+    told = studied(here, "twice", ("model", "score"), rows * 2).caveats
+    assert [one for one in told if "40 of 80 rows are identical to an earlier one" in one]
+    assert not [
+        one for one in studied(here, "once", ("model", "score"), rows).caveats if "identical" in one
+    ]

@@ -266,7 +266,8 @@ def _spec(
     options = ImportedOptions(
         files=tuple(in_line(clean.text(path.name)) for path in paths),
         form=read.form,
-        unit=in_line(read.unit[:LONGEST_NAME]) if arranged.paired else "",
+        unit=in_line(read.unit[:LONGEST_NAME]) if arranged.paired or arranged.grouped else "",
+        grouped=arranged.grouped,
         units=arranged.units,
         repeats=arranged.repeats,
         taken=dict(read.taken),
@@ -373,9 +374,10 @@ def _taken(
         * (arranged.scenarios != (WHOLE,)),
         "score": direction,
         "repeat": f"{arranged.repeats:,} at most",
-        "unit": f"{len({one.row.unit for one in arranged.placed}):,}",
+        "unit": f"{_count_units(arranged):,}",
     }
-    known = [(label, text) for label, text in read.taken if label != "unit" or arranged.paired]
+    used = arranged.paired or arranged.grouped
+    known = [(label, text) for label, text in read.taken if label != "unit" or used]
     if directions := _directions(read, less):
         labels = [label for label, _ in known]
         place = labels.index("metrics") + 1 if "metrics" in labels else len(labels)
@@ -392,6 +394,12 @@ def _direction(read: ForeignResults, *, lower: bool, by_name: bool) -> str:
     told = "less is better" if lower else "more is better"
     turn = "--higher-is-better" if lower else "--lower-is-better"
     return f"{told}; {turn} turns it" if by_name else told
+
+
+def _count_units(arranged: Arranged) -> int:
+    if arranged.grouped:  # the same name in two variants may be two units
+        return len({(one.row.unit, one.row.levels) for one in arranged.placed})
+    return len({one.row.unit for one in arranged.placed})
 
 
 def _directions(read: ForeignResults, less: Sequence[str]) -> str:
@@ -412,13 +420,25 @@ def _weighty(read: ForeignResults, arranged: Arranged, wishes: Wishes) -> list[s
     """What the run keeps, as every verdict on it has to be read with it."""
     if arranged.paired or wishes.unit == NONE:
         return [*read.notes, *arranged.notes]
-    why = "no column of a usual name says which rows belong together"
-    if read.unit:
-        why = f"no {in_line(read.unit[:LONGEST_NAME])} is in two variants"
-    told = (
-        f"Not paired: {why}. Rows are taken as independent samples of each variant; if they are "
-        "answers to the same questions, name the column that says which: --unit COLUMN."
+    why, unit = (
+        "no column of a usual name says which rows belong together",
+        in_line(read.unit[:LONGEST_NAME]),
     )
+    if unit:
+        why = f"no {unit} is in two variants"
+    taken = "Rows are taken as independent samples of each variant"
+    if arranged.grouped:
+        taken = (
+            f"Each {unit} counts once for its variant, with the mean of its rows (up to "
+            f"{arranged.repeats:,}), and as independent of the others"
+        )
+    told = f"Not paired: {why}. {taken}"
+    if read.exported is None:
+        told += "; if they are answers to the same questions, name the column that says which"
+        told += ": --unit COLUMN"
+    elif not unit:
+        told = f"Not paired: nothing was in the run that was exported. {taken}"
+    told += "."
     return [told, *read.notes, *arranged.notes]
 
 

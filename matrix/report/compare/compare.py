@@ -390,7 +390,8 @@ def _differences_of(verdict: Verdict, unit: str) -> str:
     return {
         "round": f"{unit} differences",
         "session": PAIRS_OF_SESSIONS,
-        "unpaired": "the difference of two samples that share nothing (Welch)",
+        "unpaired": "the difference of two samples that share nothing (Welch's, or with the spread "
+        "of both where that is wider)",
     }[verdict.rules.unit]
 
 
@@ -425,9 +426,11 @@ def _of_import(matchup: Matchup) -> list[str]:
 
 
 def _scored_rows(judged: MatchupVerdict) -> str:
-    """Rows of each variant that its score is from, and how many it has where that is more."""
+    """Rows or units of each variant that its score is from, and of how many where it has more."""
     matchup, scores = judged.matchup, judged.table.scores
-    counts = np.bincount(matchup.sides, minlength=len(matchup.variants)).tolist()
+    own = matchup.units[:, None] if matchup.grouped else np.arange(len(matchup.sides))[:, None]
+    apart = np.unique(np.column_stack([own, matchup.sides]), axis=0)
+    counts = np.bincount(apart[:, 1], minlength=len(matchup.variants)).tolist()
     scored = np.isfinite(scores).sum(axis=(0, 1)).tolist()
     parts = []
     for name, known, of in zip(matchup.variants, scored, counts, strict=True):

@@ -12,6 +12,7 @@ from matrix.kinds.protocol import KEPT_KIND
 from matrix.model.exported import MOST_CHANGES, ExportedFacts
 from matrix.model.lines import in_line
 from matrix.model.seeds import content_hash
+from matrix.report.compare.pairing import pairing_of
 from matrix.store.reading.reader import RunTables
 from matrix.store.reading.told import facts_given, untold_in
 
@@ -39,11 +40,26 @@ def facts_of(tables: RunTables) -> ExportedFacts:
         mixed=run.mixed,
     )
     if before is not None:
-        kept = ("contents", "options", "code", "code_changes", "redone", "unlike", "untold", "unit")
+        kept = (
+            "contents",
+            "options",
+            "code",
+            "code_changes",
+            "redone",
+            "unlike",
+            "untold",
+            "unit",
+            "paired",
+            "grouped",
+        )
         return found.model_copy(update={name: getattr(before, name) for name in kept})
     if run.imported:
         unit = str((spec.options or {}).get("unit") or "")
-        return found.model_copy(update={"untold": tuple(sorted(untold_in(tables))), "unit": unit})
+        pairing = pairing_of(run)
+        known = {"untold": tuple(sorted(untold_in(tables))), "unit": unit}
+        return found.model_copy(
+            update={**known, "paired": pairing.paired, "grouped": pairing.grouped}
+        )
     changed = dict.fromkeys(in_line(one.what)[:_LONGEST] for one in run.code_changes)
     return found.model_copy(
         update={

@@ -74,12 +74,16 @@ def paired_costs(judged: MatchupVerdict, a: int, b: int) -> Floats:
 def costs_alone(judged: MatchupVerdict, variant: int) -> Floats:
     """Costs of all sessions of a variant that nothing pairs, but those lost to infrastructure.
 
+    Of units that it alone has, the mean of each one's sessions.
+
     Scenarios weigh the same: each cost is multiplied by how many there would be in its scenario if
     all had as many, over how many there are.
     """
-    table = judged.table
-    cost = cube_of(judged, judged.matchup.cost_usd)[:, :, variant]
-    kept = ~table.errored[:, :, variant] & ~np.isnan(cost)
+    costs = np.where(judged.table.errored, np.nan, cube_of(judged, judged.matchup.cost_usd))
+    if judged.matchup.grouped:
+        costs = judged.matchup.unit_means(costs)
+    cost = costs[:, :, variant]
+    kept = ~np.isnan(cost)
     counts = kept.sum(axis=0)
     even = counts.sum() / (np.count_nonzero(counts) * np.maximum(counts, 1))
     return np.asarray((cost * even)[kept])

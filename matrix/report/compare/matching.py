@@ -197,6 +197,7 @@ def _of_one(
         spec=_looked_at_once(spec),
         metric=run.plan.metric,
         paired=pairing.paired,
+        grouped=pairing.grouped,
         n_whole=_whole(run),
         over=run.status != "running",
         simulated=run.simulation,

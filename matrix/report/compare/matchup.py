@@ -83,6 +83,7 @@ class Matchup:
         paired: Whether sessions of one unit belong together; else each variant is a sample.
         alike: Number of the pair that each stratum is a repeat of, where a unit's repeats are no
             pairs of their own; ``None`` where every stratum is one.
+        grouped: Whether that is a sample of units, over the sessions of which scores are averaged.
         metrics: Every metric by name, NaN where a session has none; empty where only some are
             needed, which are then read when they are asked for.
     """
@@ -117,6 +118,7 @@ class Matchup:
     padding: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 3), np.int64))
     paired: bool = True
     alike: tuple[int, ...] | None = None
+    grouped: bool = False
     metrics: Mapping[str, Floats] = field(default_factory=dict)
 
     def with_metrics(self, judged: str) -> Matchup:
@@ -343,8 +345,9 @@ class Matchup:
         if self.absent is None:
             return table
         table = replace(table, never=self._never(table), alike=self.alike)
-        several = self.paired and "repeat" in self.within
-        return self._averaged(table, self.absent) if several else table
+        if "repeat" not in self.within:
+            return table
+        return self._averaged(table, self.absent) if self.paired else self._of_units(table)
 
     @property
     def sessions_per_unit(self) -> int:
@@ -397,10 +400,7 @@ class Matchup:
         scores, never = table.scores.copy(), np.zeros(lacking.shape, dtype=np.bool_)
         if table.never is not None:
             never |= table.never
-        others = [levels for name, levels in self.within.items() if name not in AVERAGED]
-        alike = list(zip(*others, strict=True)) or [()] * len(self.strata)
-        for one in dict.fromkeys(alike):
-            mine = np.array([other == one for other in alike])
+        for mine in self._averaged_places():
             known = ~np.isnan(scores[:, mine])
             sums, counts = np.nansum(scores[:, mine], axis=1), known.sum(axis=1)
             means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
@@ -408,6 +408,40 @@ class Matchup:
             scores[:, mine] = np.where(lacking[:, mine], means[:, None], scores[:, mine])
             never[:, mine] |= lacking[:, mine] & there
         return replace(table, scores=scores, never=never)
+
+    def _of_units(self, table: RoundTable) -> RoundTable:
+        """The same with one score for each unit that one variant alone has.
+
+        It is the mean of the unit's scores, at its first place, and nothing is lacking at others:
+        rows of one unit are no independent observations. Failures stay those of all sessions.
+        """
+        never = np.ones(table.scores.shape, dtype=np.bool_)
+        first = [mine[0] for mine in self._averaged_places()]
+        assert table.never is not None
+        never[:, first] = table.never[:, first]
+        return replace(table, scores=self.unit_means(table.scores), never=never)
+
+    def unit_means(self, cube: Floats) -> Floats:
+        """The mean of each unit of a variant at its first place, and NaN at its others.
+
+        Args:
+            cube: Shape [rounds, strata, variants]; NaN where there is none.
+        """
+        found = np.full(cube.shape, np.nan)
+        for mine in self._averaged_places():
+            known = np.count_nonzero(~np.isnan(cube[:, mine]), axis=1)
+            sums = np.nansum(cube[:, mine], axis=1)
+            found[:, mine[0]] = np.where(known > 0, sums / np.maximum(known, 1), np.nan)
+        return found
+
+    def _averaged_places(self) -> list[list[int]]:
+        """Strata that differ in nothing but what is averaged."""
+        others = [levels for name, levels in self.within.items() if name not in AVERAGED]
+        alike = list(zip(*others, strict=True)) or [()] * len(self.strata)
+        return [
+            [place for place, other in enumerate(alike) if other == one]
+            for one in dict.fromkeys(alike)
+        ]
 
     def _never(self, table: RoundTable) -> npt.NDArray[np.bool_]:
         """Places that no result was ever meant for: no variant has one, or nothing pairs them."""

@@ -23,7 +23,8 @@ class Pairing:
         factors: Factor -> levels that can be compared.
         basis: What the units are, in words that follow their number.
         scope: What a verdict is about, where its flags do not say it; may be empty.
-        paired: Whether sessions of one unit belong together.
+        paired: Whether sessions of one unit belong together, whatever variant they are of.
+        grouped: Whether no unit is in two variants, and sessions of one are averaged.
         moments: Of each value of ``column`` from ``first``, its unit and its number within that,
             both from 0, where several are of one unit; else empty.
     """
@@ -37,6 +38,7 @@ class Pairing:
     basis: str
     scope: str = ""
     paired: bool = True
+    grouped: bool = False
     moments: Sequence[tuple[int, int]] = ()
 
     def place_of(self, number: int) -> tuple[int, int]:
@@ -130,11 +132,16 @@ def _imported(run: RunFile) -> Pairing:
     options = run.spec.get("options") or {}
     unit, repeats = str(options.get("unit") or ""), int(options.get("repeats") or 1)
     strata: dict[str, Sequence[str]] = {"scenario": run.plan.scenarios}
-    basis = f"paired by {unit}" if unit else "not paired: nothing says which rows belong together"
+    grouped = bool(options.get("grouped"))
+    paired = bool(unit) and not grouped
+    basis = f"paired by {unit}" if paired else "not paired: nothing says which rows belong together"
+    if grouped:
+        basis = f"not paired: no {unit} is in two variants"
     if repeats > 1:
         strata["repeat"] = [str(number) for number in range(1, repeats + 1)]
-        basis = f"each averaged over up to {plural(repeats, 'repeat')}, {basis}"
-    noun = "unit" if unit else "row"
+        of = "row" if grouped else "repeat"
+        basis = f"each averaged over up to {plural(repeats, of)}, {basis}"
+    noun = "unit" if paired or grouped else "row"
     several = len(run.plan.scenarios) > 1
     scope = "" if several else f"about these {noun}s, and others that are chosen as they were"
     return Pairing(
@@ -146,7 +153,8 @@ def _imported(run: RunFile) -> Pairing:
         run.plan.factors,
         basis,
         scope,
-        paired=bool(unit),
+        paired=paired,
+        grouped=grouped,
     )
 
 

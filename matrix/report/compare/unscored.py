@@ -101,6 +101,8 @@ def uncounted_places(matchup: Matchup, table: RoundTable) -> list[Place]:
             counted[one, other] = counted[other, one] = here
     found = []
     for place, name in enumerate(matchup.strata):
+        if table.never is not None and table.never[:, place].all():
+            continue
         lost = _lost(counted[:, :, place])
         mute = not heard[place].all()
         if lost or mute:

@@ -12,7 +12,6 @@ from typing import Any, Final
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.lines import in_line
 from matrix.model.seeds import content_hash
-from matrix.report.compare.pairing import pairing_of
 from matrix.report.export.inspect_samples import JSONObject, SampleOf
 from matrix.report.export.recorded import recorded
 from matrix.report.export.results_table import Results, results_of
@@ -50,18 +49,13 @@ def inspect_logs(tables: RunTables) -> dict[str, Callable[[], bytes]]:
             variants.setdefault(levels, []).append(row)
     if told := _refused(list(map(len, variants.values()))):
         raise BadInput([Mistake(run.run_id, None, "", told)])
-    results = _results(tables)
+    results = results_of(tables)
     return {
         _file_name(run, levels): _maker(
             tables, dict(zip(columns, levels, strict=True)), rows, results
         )
         for levels, rows in variants.items()
     }
-
-
-def _results(tables: RunTables) -> Results | None:
-    """What a log says for whoever imports it again; ``None`` of results that nothing pairs."""
-    return results_of(tables) if pairing_of(tables.run).paired else None
 
 
 def _refused(sizes: Sequence[int]) -> str:
@@ -87,7 +81,7 @@ def _maker(
     tables: RunTables,
     levels: dict[str, str],
     rows: Sequence[dict[str, Any]],
-    results: Results | None,
+    results: Results,
 ) -> Callable[[], bytes]:
     return lambda: _Log(tables, levels, results).packed(rows)
 
@@ -95,7 +89,7 @@ def _maker(
 class _Log:
     """One log while it is written."""
 
-    def __init__(self, tables: RunTables, levels: dict[str, str], results: Results | None) -> None:
+    def __init__(self, tables: RunTables, levels: dict[str, str], results: Results) -> None:
         run = tables.run
         self._tables, self._run, self._levels, self._results = tables, run, levels, results
         facts = {"run": run.run_id, **({"simulated": run.simulation} if run.simulation else {})}
@@ -176,8 +170,6 @@ class _Log:
 
     def _facts(self) -> JSONObject:
         """What the run was, as its results in a table say it."""
-        if self._results is None:
-            return {}
         return {RUN_FACTS: self._results.facts.model_dump_json(exclude_defaults=True)}
 
 

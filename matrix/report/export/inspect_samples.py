@@ -36,7 +36,7 @@ class SampleOf:
         metric: The score that decides, which is the first of a sample's.
         levels: Column -> what it says of a session in the sample's metadata.
         facts: What is said of each session of the run.
-        results: The run's results as a table; ``None`` of a run that has none.
+        results: The run's results as a table.
     """
 
     def __init__(
@@ -45,12 +45,11 @@ class SampleOf:
         metric: str,
         levels: Mapping[str, str],
         facts: Mapping[str, Any],
-        results: Results | None = None,
+        results: Results,
     ) -> None:
         self._created, self._metric = created, metric
         self._levels, self._facts, self._results = levels, facts, results
-        rows = () if results is None else results.rows
-        self._places = {session: place for place, session in enumerate(rows)}
+        self._places = {session: place for place, session in enumerate(results.rows)}
 
     def sample(self, session: RecordedSession) -> JSONObject:
         """One sample, whole."""
@@ -128,7 +127,7 @@ class SampleOf:
 
     def _result(self, session_id: str) -> JSONObject:
         """Its row of the run's results, by which an import has it as it was."""
-        if self._results is None or session_id not in self._results.rows:
+        if session_id not in self._results.rows:
             return {}
         cells = self._results.rows[session_id]
         found = dict(zip(self._results.headers, cells, strict=True))

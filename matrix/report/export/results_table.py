@@ -52,7 +52,7 @@ def results_as_csv(tables: RunTables) -> str:
     Rounds whose sessions did not all end are in it, too, and say so by their outcomes.
 
     Raises:
-        BadInput: Its results were imported without rounds, or none has ended.
+        BadInput: None of its sessions has ended.
         StoreError: A table cannot be read.
     """
     results = results_of(tables)
@@ -69,14 +69,11 @@ def results_of(tables: RunTables) -> Results:
     """The same as a table.
 
     Raises:
-        BadInput: Its results were imported without rounds, or none has ended.
+        BadInput: None of its sessions has ended.
         StoreError: A table cannot be read.
     """
     run = tables.run
     pairing = pairing_of(run)
-    if not pairing.paired:
-        told = "its results are paired by nothing, so no column would say which belong together"
-        raise BadInput([Mistake(run.run_id, None, "", told)])
     columns = factor_columns(run.plan.factors)
     factors = {name: columns[name] for name in pairing.factors}
     repeat = ["repeat"] if "repeat" in pairing.strata else []

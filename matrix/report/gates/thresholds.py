@@ -181,7 +181,10 @@ def threshold_of(matchup: Matchup, metric: str, threshold: float, alpha: float) 
             worst = (whole if lower else 0.0) if rate else _worst(matchup, metric, table)
             turns = _turns_at(holds, worst, table.scores[:, :, index], lower=lower)
             fragile, turns = turns is not None, None if rate else turns
-        heard = np.any(~np.isnan(scores), axis=0).tolist()
+        heard = np.any(~np.isnan(scores), axis=0)
+        if table.never is not None:  # a place where nothing was meant to be is not silent
+            heard |= table.never[:, :, index].all(axis=0)
+        heard = heard.tolist()
         silent = [name for name, known in zip(matchup.strata, heard, strict=True) if not known]
         found.append(
             replace(

@@ -17,6 +17,7 @@ from matrix.report.compare.unscored import (
 from matrix.report.run.summary import moved_models
 from matrix.report.run.summary_text import moved_alias
 from matrix.report.text import plural
+from matrix.stats.verdicts.one_look import two_values
 from matrix.store.reading.reader import RunTables
 from matrix.store.reading.told import notes_of
 from matrix.store.run.made_here import NOT_MADE_HERE, is_made_here
@@ -162,10 +163,12 @@ def _approximate(judged: MatchupVerdict) -> Iterator[str]:
     names = judged.matchup.variants
     found = [names[one.index] for one in judged.verdict.variants if one.approximate]
     if found:
-        yield (
-            f"The interval of the mean of {', '.join(found)} is approximate: few scores, or skewed "
-            "ones. That of a difference is not touched by it."
-        )
+        beside = " That of a difference is not touched by it."
+        if not judged.matchup.paired:  # a difference is of these very means, if not of counts
+            counted = two_values(judged.table) is not None
+            beside = "" if counted else " So is that of a difference of it."
+        told = f"The interval of the mean of {', '.join(found)} is approximate: few scores, or "
+        yield f"{told}skewed ones.{beside}"
 
 
 def _moved(judged: MatchupVerdict) -> Iterator[str]:

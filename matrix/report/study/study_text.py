@@ -64,9 +64,7 @@ def _head(study: Study, width: int) -> str:
     rounds = plural(verdict.rounds_complete, f"complete {study.unit}")
     rounds = f"{rounds} of {verdict.rounds_planned:,} planned"
     if verdict.rules.unit == "unpaired":  # no row of one is a partner of another's
-        rounds = ", ".join(
-            f"{plural(row.sessions, study.unit)} of {row.level}" for row in study.rows
-        )
+        rounds = ", ".join(f"{plural(row.sessions, 'row')} of {row.level}" for row in study.rows)
     margin = verdict.rules.delta
     within = "no margin declared" if margin is None else f"margin {margin:g}"
     simulated = f"; {models_told(study.simulated)}" if study.simulated else ""

@@ -17,7 +17,7 @@ from matrix.stats.estimates.proportions import mcnemar, newcombe_paired
 from matrix.stats.estimates.unpaired_rates import Count, fisher_mid_p, newcombe_unpaired
 from matrix.stats.looks.betting import log_gate_capital
 from matrix.stats.rounds.round_table import RoundTable
-from matrix.stats.rounds.rules import Rules
+from matrix.stats.rounds.rules import Rules, design_effect
 
 MOST_ROUNDS_AHEAD = 100_000
 """Projections beyond this many further rounds are reported as none."""
@@ -261,19 +261,28 @@ def failure_contrast(
     return FailureContrast(both, only_a, only_b, neither, interval, p_mid, per_effective)
 
 
-def unpaired_failures(table: RoundTable, a: int, b: int, alpha: float) -> UnpairedFailures:
-    """Compare the failures of ``a`` and ``b`` where nothing says which sessions belong together.
+def unpaired_failures(
+    table: RoundTable, a: int, b: int, alpha: float, icc: float = 0.0
+) -> UnpairedFailures:
+    """Compare the failures of ``a`` and ``b`` where nothing pairs their sessions.
+
+    Several sessions of a variant in one round, such as rows of one user, may go together.
 
     Args:
         table: Complete prefix of rounds.
         a: Index of the first variant.
         b: Index of the second variant.
         alpha: One-sided error rate of each end of the interval, below 0.5.
+        icc: Intraclass correlation of the failures of one round, from 0 to 1.
     """
     of_a, of_b = (Count(int(table.failures[one]), int(table.sessions[one])) for one in (a, b))
-    interval = newcombe_unpaired([of_a], [of_b], 2 * alpha)
-    p_mid = fisher_mid_p(of_a, of_b)
-    return UnpairedFailures(0, 0, 0, 0, interval, p_mid, of_a=of_a, of_b=of_b)
+    there = ~table.errored[:, :, [a, b]] & table.live[:, None, [a, b]]
+    together = there.sum(axis=(0, 1)) / np.maximum(there.any(axis=1).sum(axis=0), 1)
+    worth = max(1.0, design_effect(float(together.max()), icc))
+    fewer_a, fewer_b = (Count(*(one / worth for one in count)) for count in (of_a, of_b))
+    interval = newcombe_unpaired([fewer_a], [fewer_b], 2 * alpha)
+    p_mid = fisher_mid_p(fewer_a, fewer_b)
+    return UnpairedFailures(0, 0, 0, 0, interval, p_mid, worth, of_a=of_a, of_b=of_b)
 
 
 def beyond_bounds(

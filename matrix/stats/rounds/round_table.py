@@ -48,7 +48,8 @@ class RoundTable:
         outcome_counts: Sessions of the whole plan by variant (row) and outcome (column, in the
             order of `OUTCOMES`, then open), shape [k, 7]. Each row adds up to R x S.
         never: Places in the prefix that only fill it up, as no session was ever meant to be there,
-            shape [P, S, k]: given as ``errored``, but nothing is missing there. ``None`` for none.
+            shape [P, S, k]: given as ``errored``, or as sessions whose score counts elsewhere, but
+            nothing is missing there. ``None`` for none.
         alike: Number from 0 of what each scenario is a repeat of, shape [S], where results were
             repeated and are no pairs of their own: they count as one. ``None`` for none.
     """
@@ -84,7 +85,10 @@ class RoundTable:
     @property
     def unscored(self) -> npt.NDArray[np.int64]:
         """Sessions among ``sessions`` that have no score, by variant, shape [k]."""
-        return np.asarray((np.isnan(self.scores) & self._at_risk()).sum(axis=(0, 1)), np.int64)
+        lost = np.isnan(self.scores) & self._at_risk()
+        if self.never is not None:
+            lost &= ~self.never
+        return np.asarray(lost.sum(axis=(0, 1)), np.int64)
 
     @property
     def open_sessions(self) -> int:

@@ -49,14 +49,14 @@ MIN_SESSIONS = 20
 """Pairs of sessions below which nothing is claimed where they are the unit."""
 
 
-def design_effect(size: int, icc: float) -> float:
+def design_effect(size: float, icc: float) -> float:
     """How many values of a cluster are worth one independent value: ``1 + (m - 1) rho``.
 
     Source: Kish (1965), Survey Sampling, section 5.4; Donner & Klar (2000), Cluster Randomization
     Trials, chapter 5.
 
     Args:
-        size: Values in a cluster, m.
+        size: Values in a cluster, m; on average.
         icc: Intraclass correlation rho, from 0 to 1.
     """
     return 1.0 + (size - 1) * icc

@@ -139,7 +139,7 @@ def fixed_n_comparisons(table: RoundTable, rules: Rules, level: float) -> tuple[
 
 def _failures(table: RoundTable, a: int, b: int, rules: Rules) -> FailureContrast:
     if rules.unit == "unpaired":
-        return unpaired_failures(table, a, b, rules.alpha)
+        return unpaired_failures(table, a, b, rules.alpha, rules.failure_icc)
     per_effective = rules.pairs_per_effective(table.pairs_per_round)
     return failure_contrast(table, a, b, rules.alpha, per_effective)
 

@@ -1,15 +1,16 @@
 """From results to the places of a run: which round, which repeat, and what is not there.
 
 A unit of the file becomes a round: what variants are paired on. Where nothing pairs the rows, each
-is a round of its own variant, in an order that has nothing to do with the file's. Nothing here
-looks at a score to place a row.
+is a round of its own variant, in an order that has nothing to do with the file's; rows of one unit
+that only one variant has, such as a user of an A/B test, are its repeats there. Nothing here looks
+at a score to place a row.
 """
 
 from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from matrix.model.errors import BadInput
@@ -19,6 +20,7 @@ from matrix.store.foreign.results import (
     ForeignResults,
     ForeignRow,
     RowFaults,
+    groups_something,
     pairs_something,
     shown,
     twice_in,
@@ -49,7 +51,8 @@ class Arranged(NamedTuple):
         scenarios: In the order of the file.
         repeats: Of a unit, at most.
         levels: Factor -> its levels, in the order of the file.
-        paired: Whether units say which results belong together.
+        paired: Whether units say which results of several variants belong together.
+        grouped: Whether they say it of the rows of each variant alone: no unit is in two.
         units: Hash of what the units are, by which two imports can be paired; empty without any.
         notes: What a verdict on them has to be read with, in sentences.
     """
@@ -60,6 +63,7 @@ class Arranged(NamedTuple):
     repeats: int
     levels: dict[str, tuple[str, ...]]
     paired: bool
+    grouped: bool
     units: str
     notes: tuple[str, ...] = ()
 
@@ -83,16 +87,22 @@ def arrange(results: ForeignResults, source: str, *, must_pair: bool) -> Arrange
     }
     # rounds of a run of ours have numbers; units that it had imported have names
     own = results.exported is not None and not results.exported.unit
-    paired = results.exported is not None or (
-        bool(results.unit) and (pairs_something(rows) or _one_variant(rows))
-    )
+    if results.exported is not None:
+        paired = results.exported.paired
+        grouped = results.exported.grouped and not paired
+    else:
+        paired = bool(results.unit) and (pairs_something(rows) or _one_variant(rows))
+        grouped = bool(results.unit) and not paired and groups_something(rows)
     faults = RowFaults(source)
-    if results.unit and not paired and must_pair:
+    notes: tuple[str, ...] = ()
+    if results.unit and not paired and not grouped and must_pair:
         told = f"no {shown(results.unit)} is in two variants, so it pairs nothing; leave --unit out"
         faults.say(None, "--unit", f"{told} (or `--unit none`) for rows that belong to no others")
     if paired and (told := twice_in(rows, results.twice)):
         faults.say(None, "", told)
-    placed, rounds, repeats = _by_unit(rows, own=own) if paired else _alone(rows)
+    if grouped and (told := _topics_within(rows)):
+        rows, scenarios, notes = [row._replace(scenario=WHOLE) for row in rows], (WHOLE,), (told,)
+    placed, rounds, repeats = _by_unit(rows, own=own) if paired else _alone(rows, grouped=grouped)
     faults.stop_if_any()
     size = rounds * len(scenarios) * repeats * len({row.levels for row in rows})
     if size > MOST_PLACES:
@@ -110,7 +120,9 @@ def arrange(results: ForeignResults, source: str, *, must_pair: bool) -> Arrange
         repeats,
         levels,
         paired,
+        grouped,
         content_hash([results.unit, units], length=32) if paired else "",
+        notes,
     )
 
 
@@ -164,11 +176,25 @@ def _natural(text: str) -> tuple[int, str]:
     return (int(text), "") if text.isdecimal() and len(text) < 10 else (10**10, text)
 
 
-def _alone(rows: Sequence[ForeignRow]) -> tuple[list[PlacedRow], int, int]:
-    """PlacedRow in an order drawn for each variant: the same for the same rows, in any order."""
-    groups = defaultdict[tuple[str, tuple[str, ...]], list[ForeignRow]](list)
-    for row in rows:
-        groups[row.scenario, row.levels].append(row)
+def _topics_within(rows: Sequence[ForeignRow]) -> str:
+    """That units have rows of several topics, in a sentence; empty where none has.
+
+    Topics that weigh alike have samples of their own, which rows of one unit are not.
+    """
+    topic: dict[tuple[str, tuple[str, ...]], str] = {}
+    if all(topic.setdefault((row.unit, row.levels), row.scenario) == row.scenario for row in rows):
+        return ""
+    return "Units have rows of several scenarios, and are averaged over them: none is told apart."
+
+
+def _alone(rows: Sequence[ForeignRow], *, grouped: bool) -> tuple[list[PlacedRow], int, int]:
+    """PlacedRow in an order drawn for each variant: the same for the same rows, in any order.
+
+    What is ordered are rows, or the units of each variant, with their rows as repeats.
+    """
+    groups = defaultdict[tuple[str, tuple[str, ...]], list[list[ForeignRow]]](list)
+    for unit in _rows_of_units(rows) if grouped else ([row] for row in rows):
+        groups[unit[0].scenario, unit[0].levels].append(unit)
     longest = defaultdict[str, int](int)
     for (scenario, _), own in groups.items():
         longest[scenario] = max(longest[scenario], len(own))
@@ -178,14 +204,35 @@ def _alone(rows: Sequence[ForeignRow]) -> tuple[list[PlacedRow], int, int]:
         first[scenario], rounds = rounds, rounds + size
     placed = []
     for (scenario, levels), own in groups.items():
-        own.sort(key=lambda row: (row.score is None, row.score or 0.0, row.unit, row.where))
+        own.sort(key=lambda unit: unit[0].unit if grouped else _sorting(unit[0]))
         draws = random.Random(derive_seed("import", scenario, *levels))  # noqa: S311  no secret
         draws.shuffle(own)
         placed += [
-            PlacedRow(row, number, 1, scenario, content_hash([scenario, number, *levels]))
-            for number, row in enumerate(own, first[scenario])
+            PlacedRow(
+                row,
+                number,
+                nth,
+                scenario,
+                content_hash([scenario, number, *levels, *([str(nth)] if grouped else [])]),
+            )
+            for number, unit in enumerate(own, first[scenario])
+            for nth, row in enumerate(unit, 1)
         ]
-    return placed, rounds, 1
+    return placed, rounds, max((one.repeat for one in placed), default=1)
+
+
+def _sorting(row: ForeignRow) -> tuple[bool, float, str, str]:
+    return row.score is None, row.score or 0.0, row.unit, row.where
+
+
+def _rows_of_units(rows: Sequence[ForeignRow]) -> Iterable[list[ForeignRow]]:
+    """Rows of each unit and variant together, in an order that is that of no file."""
+    units = defaultdict[tuple[str, str, tuple[str, ...]], list[ForeignRow]](list)
+    for row in rows:
+        units[row.scenario, row.unit, row.levels].append(row)
+    for own in units.values():
+        own.sort(key=lambda row: (_natural(row.repeat), _sorting(row)))
+    return units.values()
 
 
 def tells_range(rows: Sequence[ForeignRow]) -> tuple[float, float] | None:

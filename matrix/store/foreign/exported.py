@@ -105,7 +105,7 @@ def read_exported(tables: Sequence[ForeignTable]) -> ForeignResults:
         form=f"results of {runs}, as `matrix export` writes them",
         factors=factors,
         rows=rows,
-        unit=facts.unit or _ROUND,
+        unit=facts.unit or (_ROUND if facts.paired else ""),
         taken=_taken(first, factors, facts),
         tells_failures=FAILED not in facts.untold,
         exported=facts,
@@ -125,6 +125,9 @@ def _not_alike(known: Sequence[tuple[ForeignTable, ExportedFacts]]) -> list[Any]
         if one.unit != facts.unit:
             told = f"units of {one.run} are of {one.unit or _ROUND}"
             faults.say(None, "", f"{told}, those of {facts.run} of {facts.unit or _ROUND}")
+        if (one.paired, one.grouped) != (facts.paired, facts.grouped):
+            told = f"results of {one.run} and of {facts.run} are not paired alike"
+            faults.say(None, "", f"{told}; import them by themselves")
         if set(_factors(table)) != set(_factors(first)):
             faults.say(None, "", f"{one.run} and {facts.run} have other factors")
     return faults.mistakes
@@ -257,7 +260,7 @@ def _taken(
     scores = [in_line(name[:LONGEST_NAME]) for name in table.headers if name not in fixed]
     told = [
         ("variant", ", ".join(factors)),
-        ("unit", facts.unit or _ROUND),
+        ("unit", facts.unit or (_ROUND if facts.paired else "")),
         ("score", facts.compare.metric),
         ("cost", "cost_usd, in US dollars" if "cost_usd" in table.headers else ""),
         ("scenario", "scenario"),

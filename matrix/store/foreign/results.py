@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -172,6 +173,12 @@ def pairs_something(rows: Sequence[ForeignRow]) -> bool:
     """Whether a unit is in two variants."""
     seen: dict[tuple[str, str], tuple[str, ...]] = {}
     return any(seen.setdefault((row.scenario, row.unit), row.levels) != row.levels for row in rows)
+
+
+def groups_something(rows: Sequence[ForeignRow]) -> bool:
+    """Whether units have several rows of one variant; a variant's only unit groups nothing."""
+    units = {(row.unit, row.levels) for row in rows}
+    return len(units) < len(rows) and min(Counter(levels for _, levels in units).values()) > 1
 
 
 def twice_in(rows: Sequence[ForeignRow], remedy: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from math import sqrt
 from typing import Any
@@ -93,15 +94,15 @@ def test_unpaired_equal_variants_name_a_winner_at_most_as_often_as_declared(
     """The table of docs/statistics.md is made of these, with 4,000 runs each."""
     runs, most, (n, m), rng = 800, 0.05, sizes, np.random.default_rng(sum(sizes))
     rules = Rules(failure_margin=1.0, unit="unpaired", score_bounds=None)
-    of = {
+    draws: dict[str, Callable[[int, int], Any]] = {
         "few values": lambda size, _: rng.choice([0.0, 0.5, 1.0], size, p=FEW_VALUES),
         "lognormal": lambda size, _: rng.lognormal(0, 1, size),
         "beta": lambda size, _: rng.beta(9, 1, size),
         "normal": lambda size, _: rng.normal(0, 1, size),
         "wider": lambda size, side: rng.normal(0, (3, 1)[side], size),
         "narrower": lambda size, side: rng.normal(0, (1, 3)[side], size),
-    }[draw]
-    named = 0
+    }
+    of, named = draws[draw], 0
     for _ in range(runs):
         scores = np.full((max(sizes), 1, 2), np.nan)
         scores[:n, 0, 0], scores[:m, 0, 1] = of(n, 0), of(m, 1)

@@ -52,6 +52,7 @@ from matrix.store.foreign.tabular.table import (
 from matrix.store.foreign.tabular.units import (
     UnitCell,
     counts_rows,
+    groups,
     numbers_scores,
     pairs,
     same_topics,
@@ -365,7 +366,7 @@ def _usual_unit(
     why_left: dict[int, str],
     notes: list[str],
 ) -> int:
-    """The first column of a usual name that pairs rows; where none does, the first at all.
+    """The first column of a usual name that pairs rows, or else groups them, or else at all.
 
     None that only counts rows: those of one number would be pairs by accident.
     """
@@ -378,6 +379,10 @@ def _usual_unit(
     def pairs_rows(place: int) -> bool:
         tried.append(place)
         return pairs((one.unit, one.variant) for one in cells(place))
+
+    def groups_rows(place: int) -> bool:
+        tried.append(place)
+        return groups([(one.unit, one.variant) for one in cells(place)])
 
     def leave(place: int, what: str) -> None:
         name = in_line(headers[place][:LONGEST_NAME])
@@ -399,6 +404,9 @@ def _usual_unit(
         elif plain(header) in UNIT and numbers_scores(cells(place)):
             leave(place, "numbers the rows in the order of their scores")
     unit = finder.usual(UNIT, pairs_rows)
+    if unit < 0:
+        tried.clear()
+        unit = finder.usual(UNIT, groups_rows)
     if unit < 0:
         return finder.usual(UNIT)
     for place in tried[:-1]:

@@ -19,6 +19,12 @@ COUNTERS: Final = frozenset(
     {"", "row", "row_id", "row_number", "row_no", "index", "idx", "nr", "no", "unnamed_0"}
 )
 """Columns that may only count rows: an index that some program wrote along."""
+WHOSE: Final = frozenset(
+    {"user", "uid", "username", "email", "customer", "client", "account", "member", "visitor",
+     "participant", "subject", "respondent", "person", "patient", "student", "session",
+     "conversation", "thread", "chat", "ticket", "document", "problem"}
+)  # fmt: skip
+"""Names of what may have several rows, and is taken for no unit by itself."""
 VARIANT: Final = (
     "variant", "model", "model_name", "provider", "arm", "condition", "system", "config",
     "treatment", "group", "method", "agent", "candidate", "prompt_version", "prompt",

@@ -9,10 +9,13 @@ from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.lines import in_line
 from matrix.store.foreign.results import (
     LONGEST_NAME,
+    NONE,
     ForeignResults,
     ForeignRow,
     RowFaults,
     Wishes,
+    groups_something,
+    pairs_something,
     shown,
 )
 from matrix.store.foreign.tabular.columns import Columns, columns_of
@@ -21,13 +24,14 @@ from matrix.store.foreign.tabular.ends import Ends
 from matrix.store.foreign.tabular.names import spoken
 from matrix.store.foreign.tabular.rows import rows_of
 from matrix.store.foreign.tabular.table import (
+    YES_OR_NO,
     ForeignTable,
     cell_text,
     listed,
     metric_name,
     percents_in,
 )
-from matrix.store.foreign.tabular.units import numbered, same_topics
+from matrix.store.foreign.tabular.units import belonging, doubled, numbered, same_topics
 
 
 def read_tables(tables: Sequence[ForeignTable], wishes: Wishes) -> ForeignResults:
@@ -68,6 +72,9 @@ def read_tables(tables: Sequence[ForeignTable], wishes: Wishes) -> ForeignResult
     notes += _one_topic(rows, own.scenario, first)
     rows, repeats = _as_repeats(_of_one_topic(rows), tables, roles)
     notes += repeats
+    said = own.unit >= 0 and (pairs_something(rows) or groups_something(rows))
+    if wishes.unit != NONE and not said:
+        notes += _may_belong_together(rows, tables, roles)
     return ForeignResults(
         form=first.form,
         factors=factors[0],
@@ -130,6 +137,26 @@ def _as_repeats(
         faults.say(None, "", wrong)
         raise BadInput(faults.mistakes)
     return found, [told] if told else []
+
+
+def _may_belong_together(
+    rows: Sequence[ForeignRow], tables: Sequence[ForeignTable], roles: Sequence[Columns]
+) -> list[str]:
+    """What makes rows doubtful that nothing pairs, in sentences."""
+    if len({row.levels for row in rows}) < YES_OR_NO:
+        return []
+    first, own = tables[0], roles[0]
+    used = {own.unit, own.score, own.cost, own.scenario, own.repeat, own.status, *own.variants}
+    lines = {f"{table.source}:{line}": cells for table in tables for line, cells in table.rows}
+    alike = len({table.headers for table in tables}) == 1
+    columns = [
+        (header, [cell_text(lines[row.where][place]) for row in rows])
+        for place, header in enumerate(first.headers if alike else ())
+        if header and place not in used
+    ]
+    cells = [(*map(cell_text, lines[row.where]), *row.levels) for row in rows]
+    found = (belonging(columns, [row.levels for row in rows]), doubled(cells))
+    return [told for told in found if told]
 
 
 def _one_topic(rows: Sequence[ForeignRow], scenario: int, table: ForeignTable) -> list[str]:

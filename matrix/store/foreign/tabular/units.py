@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
-from math import lgamma, log
+from math import gcd, lgamma, log
 from typing import Final, NamedTuple
 
-from matrix.store.foreign.results import ForeignRow, pairs_something, shown
+from matrix.model.lines import in_line
+from matrix.store.foreign.results import LONGEST_NAME, ForeignRow, pairs_something, shown
+from matrix.store.foreign.tabular.names import WHOSE, plain
 
 Key = tuple[str, str, tuple[str, ...]]
+
+FEWEST_DOUBLED: Final = 8
+"""Different rows from which on it is no chance that all are there a multiple of some times."""
 
 
 def pairs(rows: Iterable[tuple[str, tuple[str, ...]]]) -> bool:
@@ -84,6 +89,55 @@ def numbers_scores(cells: Sequence[UnitCell]) -> bool:
 
 
 _CHANCE: Final = 10_000
+
+
+def groups(rows: Sequence[tuple[str, tuple[str, ...]]]) -> bool:
+    """Whether values have several rows of one variant, and each variant several values."""
+    units = set(rows)
+    return len(units) < len(rows) and min(Counter(variant for _, variant in units).values()) > 1
+
+
+def belonging(
+    columns: Iterable[tuple[str, Sequence[str]]], variants: Sequence[tuple[str, ...]]
+) -> str:
+    """Which column looks as if it said whose rows are whose, in a sentence; empty for none.
+
+    Args:
+        columns: The name and the text of each row of columns that are taken for no unit.
+        variants: Of each row.
+    """
+    for name, texts in columns:
+        if plain(name) not in WHOSE and not plain(name).endswith("_id"):
+            continue
+        rows = list(zip(texts, variants, strict=True))
+        if not all(texts) or not groups(rows):
+            continue
+        whole = Counter(variants)
+        values = Counter(variant for _, variant in set(rows))
+        variant = max(whole, key=lambda one: whole[one] - values[one])
+        column = in_line(name.strip()[:LONGEST_NAME])
+        return (
+            f"{column} has {values[variant]:,} values for {whole[variant]:,} rows of "
+            f"{', '.join(variant)}: say --unit {column} if rows of one {column} belong together, "
+            "as they are no independent ones then."
+        )
+    return ""
+
+
+def doubled(rows: Sequence[tuple[str, ...]]) -> str:
+    """That every row is there several times, in a sentence; empty where they are not.
+
+    Rows of few different scores are alike by themselves, but then not all equally often.
+    """
+    counts = Counter(rows)
+    times = gcd(*counts.values())
+    if times < 2 or len(counts) < FEWEST_DOUBLED:
+        return ""
+    return (
+        f"{len(rows) - len(counts):,} of {len(rows):,} rows are identical to an earlier one in "
+        f"every column, and each is there {times:,} times or a multiple of it: all of them are "
+        "counted, as nothing says that they are copies; take out what is."
+    )
 
 
 def same_topics(topics: Iterable[str]) -> Mapping[str, str]:
