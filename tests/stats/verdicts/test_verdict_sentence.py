@@ -21,6 +21,7 @@ from matrix.stats import (
     verdict_sentence,
 )
 from matrix.stats.estimates.figures import ends
+from matrix.stats.verdicts.wording import with_unit
 from tests.sampling import examples
 
 NAMES = ["baseline", "pulse-aware", "terse"]
@@ -398,3 +399,10 @@ def test_who_never_has_a_score_fails_over_all_rounds(table_of: Any) -> None:
     found = verdict_of(table_of(scores, outcomes), Rules())
     assert "against 40 of 40) over 40 complete rounds" in verdict_sentence(found, NAMES[:2])
     assert found.rounds_used == 40
+
+
+def test_one_point_is_no_points() -> None:
+    assert [with_unit(one, "points") for one in ("1", "2", "1.0")] == [
+        "1 point", "2 points", "1.0 points"
+    ]  # fmt: skip
+    assert with_unit("1", "") == "1"
