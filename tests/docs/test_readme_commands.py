@@ -52,8 +52,8 @@ def results_from_elsewhere(folder: Path) -> None:
     """Files of the names that the README imports."""
     rows = [[f"q{n}", model, n % 3 == 0] for n in range(40) for model in ("old", "new")]
     write_csv(folder / "results.csv", ("question", "model", "correct"), rows)
-    for name in ("before", "after"):
-        write_csv(folder / f"{name}.csv", ("id", "score"), [[n, n % 7] for n in range(40)])
+    for name, most in (("before", 7), ("after", 5)):
+        write_csv(folder / f"{name}.csv", ("id", "score"), [[n, n % most] for n in range(40)])
     (folder / "promptfoo.json").write_text(json.dumps(promptfoo_results(3)))
     (folder / "logs").mkdir()
     for name, chance in (("a", 0.5), ("b", 0.7)):
