@@ -67,7 +67,8 @@ def test_a_file_that_is_given_twice_is_told_without_a_flag_that_is_refused(
     promptfoo(here / "pf.json", 0.5)
     told = matrix("import", "pf.json", "pf.json")
     assert told.code == 2
-    assert "each file a name of its own" in told.stderr
+    assert "is given twice" in told.stderr
+    assert "--repeat" not in told.stderr
     samples = [{"id": 1, "epoch": 1, "scores": {"match": {"value": "C"}}}] * 2
     head = {"status": "success", "eval": {"task": "sums", "model": "a"}, "samples": samples}
     (here / "twice.json").write_text(json.dumps(head))

@@ -24,8 +24,8 @@ def test_a_planted_difference_is_found_with_its_size_and_direction(tmp_path: Pat
     (pair,) = comparison.verdict.comparisons
     assert pair.difference == pytest.approx(4.0, abs=0.3)
     assert comparison.rests_on == (
-        "21 complete rounds of 21, paired by round; 95 % t intervals on round differences; "
-        "about the scenarios played, not others like them; simulated models"
+        "21 complete rounds of 21, paired by round; score, more is better; 95 % t intervals on "
+        "round differences; about the scenarios played, not others like them; simulated models"
     )
 
 

@@ -23,8 +23,8 @@ ANY_WIDTH: Final = 1_000_000
 _QUOTE: Final = 90
 _GAP: Final = 2
 _DESCRIPTIVE: Final = (
-    "Plain means of the sessions that have a value: nothing is tested, and scenarios and rounds "
-    "are not balanced, as they are in a comparison."
+    "Plain means of the sessions that have a value: nothing is tested, and nothing balanced, as it "
+    "is in a comparison."
 )
 _IN_SEVERAL: Final = "A session counts in every group that it is in."
 
