@@ -38,8 +38,8 @@ def test_the_names_of_variants_have_no_part_in_a_verdict_on_yes_no_rows(here: Pa
         assert "complete row" not in study.sentence
         assert f"20 rows of {one}, 60 rows of {two}" in study.rests_on
         assert study.verdict.comparisons[0].interval == expected.interval
-        told = " ".join(study_as_text(study).split())
-        assert f": 20 rows of {one}, 60 rows of {two} caveat" in told
+        text = " ".join(study_as_text(study).split())
+        assert f": 20 rows of {one}, 60 rows of {two} caveat" in text
     told = [
         study.sentence.replace(one, "A").replace(two, "B")
         for study, (one, two) in zip(studies, NAMES, strict=True)
