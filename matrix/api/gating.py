@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from matrix.api.reporting import sections_of
 from matrix.api.runs.run_descriptions import run_file
 from matrix.engine.prepare.prepared import Prepared
 from matrix.model.documents.mistakes import Mistakes, together
@@ -16,7 +15,6 @@ from matrix.model.errors import BadInput, Mistake, RunNotFound
 from matrix.model.metrics import FAILED
 from matrix.report.gates.gate_wish import LATEST, GateWish, read_wish
 from matrix.report.gates.gating import GateReport, check_wish, gate, no_margin
-from matrix.report.run.report_file import REPORT_NAME, report_as_markdown
 from matrix.store.reading.reader import RunTables
 from matrix.store.run.made_here import NOT_MADE_HERE, is_made_here
 from matrix.store.run.run_folder import (
@@ -25,7 +23,6 @@ from matrix.store.run.run_folder import (
     find_run,
     read_run,
     write_run,
-    write_whole,
 )
 from matrix.store.shared.namesakes import newest_complete
 
@@ -111,10 +108,8 @@ def check_gates(wish: GateWish, run: Prepared | RunFile, results: str | Path) ->
     return Gates(wish, found, (*first_of_all, *told, *(notes or ())))
 
 
-def keep_gate(run: Run, report: GateReport, of_kind: Sequence[str] = ()) -> Summary:
-    """Write what the gates of a run that is over came to into its ``run.json`` and ``report.md``.
-
-    ``of_kind`` is what the run's kind says of it, which stands in the report as well.
+def keep_gate(run: Run, report: GateReport) -> Summary:
+    """Write what the gates of a run that is over came to into its ``run.json``.
 
     Returns:
         Its summary, with that in it.
@@ -125,8 +120,6 @@ def keep_gate(run: Run, report: GateReport, of_kind: Sequence[str] = ()) -> Summ
     summary = summary_with(run, report)
     file = read_run(run.path)
     write_run(run.path, file.model_copy(update={"gate": summary.run.gate}))
-    text = report_as_markdown(summary, of_kind, sections_of(run))
-    write_whole(run.path, REPORT_NAME, text)
     return summary
 
 

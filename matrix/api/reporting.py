@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matrix.kinds.reporting import RunReport
     from matrix.report.page.charts import Chart
     from matrix.report.page.known import RunFacts
+    from matrix.report.run.summary import Summary
     from matrix.report.text import Section
 
 ReportFormat = Literal["html", "md", "github", "junit", "csv"]
@@ -109,6 +110,17 @@ def write_page(run: Run, session: str = "", *, told: RunReport | None = None) ->
         name, text = PAGE_NAME, _page(run, told or kind_report(run))
     write_whole(run.path, name, text)
     return run.path / name
+
+
+def write_markdown(run: Run, summary: Summary, of_kind: Sequence[str] = ()) -> None:
+    """Write ``report.md`` of a run; ``of_kind`` is what its kind says of it, line by line.
+
+    Raises:
+        StoreError: A table cannot be read, or the report not be written.
+    """
+    from matrix.report.run.report_file import REPORT_NAME, report_as_markdown
+
+    write_whole(run.path, REPORT_NAME, report_as_markdown(summary, of_kind, sections_of(run)))
 
 
 def sections_of(run: Run) -> Iterator[Section]:

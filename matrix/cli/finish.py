@@ -196,10 +196,13 @@ def _lost(told: RunReport | None, run: Run) -> list[str]:
 def _kept(run: Run, gate: GateReport, told: RunReport | None) -> Summary:
     """The summary with what the gates came to, which is kept with the run."""
     from matrix.api.gating import keep_gate, summary_with
+    from matrix.api.reporting import write_markdown
     from matrix.model.errors import StoreError
 
     try:
-        return keep_gate(run, gate, () if told is None else told.lines)
+        summary = keep_gate(run, gate)
+        write_markdown(run, summary, () if told is None else told.lines)
+        return summary
     except StoreError as error:  # what was decided is printed all the same
         say(f"note: what the gates came to could not be kept: {error}", err=True)
         return summary_with(run, gate)

@@ -17,6 +17,7 @@ from pydantic import BaseModel
 
 from matrix.kinds.context import Context, ForkContext
 from matrix.model.documents.yaml_documents import Document
+from matrix.model.metrics import direction_told
 from matrix.model.plan import Plan
 from matrix.model.records import JSON, Call, FolderLimits, Message, SessionPlan, ToolCall
 
@@ -191,6 +192,11 @@ def metric_told(kind: Kind, metric: str) -> str:
     """What people are told of a metric: its name, and of ``score`` what that is."""
     other = kind.score_is if metric == "score" and isinstance(kind, SaysItsScore) else ""
     return f"score (= {other})" if other else metric
+
+
+def measure_told(kind: Kind, metric: str, *, lower: bool) -> str:
+    """The same with its direction."""
+    return f"{metric_told(kind, metric)}, {direction_told(lower=lower)}"
 
 
 @runtime_checkable

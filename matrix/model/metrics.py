@@ -44,6 +44,11 @@ def lower_is_better(metric: str, of_kind: Collection[str]) -> bool:
     return metric in LOWER_IS_BETTER or metric in of_kind
 
 
+def direction_told(*, lower: bool) -> str:
+    """Which values of a metric are better, in words."""
+    return f"{'less' if lower else 'more'} is better"
+
+
 _AMOUNTS: Final = frozenset(
     {
         "cost", "costs", "price", "prices", "spend", "spent", "usd", "eur", "gbp", "chf", "jpy",

@@ -10,6 +10,7 @@ import pytest
 
 from matrix.api.gating import Gates, keep_gate
 from matrix.api.opened import Run
+from matrix.api.reporting import write_markdown
 from matrix.api.runs.lifecycle import start
 from matrix.engine.executors.executor import IN_PROCESS
 from matrix.engine.prepare.prepared import Prepared
@@ -48,7 +49,11 @@ class ScenarioItem(pytest.Item):
         """
         run = start(self._prepared, results=self._results, executor=IN_PROCESS)
         gate = None if self._gates is None or run.status != "complete" else self._gates.decide(run)
-        summary = run.summary() if gate is None else keep_gate(run, gate)
+        if gate is None:
+            summary = run.summary()
+        else:
+            summary = keep_gate(run, gate)
+            write_markdown(run, summary)
         verdict = verdict_line(summary) if gate is None else "\n".join(gate.lines)
         self.user_properties += [("matrix_run", run.id), ("matrix_verdict", verdict)]
         if run.file.simulation:

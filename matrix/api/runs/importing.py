@@ -25,7 +25,7 @@ from matrix.model.documents.mistakes import Mistakes
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.files import read_plain
 from matrix.model.lines import in_line
-from matrix.model.metrics import less_is_better
+from matrix.model.metrics import direction_told, less_is_better
 from matrix.model.records import OUTCOMES
 from matrix.model.seeds import content_hash
 from matrix.model.spec.run_spec import Compare, RunSpec
@@ -391,7 +391,7 @@ def _direction(read: ForeignResults, *, lower: bool, by_name: bool) -> str:
     """Whether more or less of the score is better, and, where its name says it, what turns it."""
     if read.exported is not None:
         return ""  # the run that was exported says it
-    told = "less is better" if lower else "more is better"
+    told = direction_told(lower=lower)
     turn = "--higher-is-better" if lower else "--lower-is-better"
     return f"{told}; {turn} turns it" if by_name else told
 
@@ -407,8 +407,10 @@ def _directions(read: ForeignResults, less: Sequence[str]) -> str:
     if read.exported is not None:
         return ""  # the run that was exported says it
     more = sorted({name for row in read.rows for name in row.metrics} - {*less})
-    sides = (("less is better", less), ("more is better", more))
-    return "; ".join(f"{label}: {_some(names)}" for label, names in sides if names)
+    sides = ((True, less), (False, more))
+    return "; ".join(
+        f"{direction_told(lower=low)}: {_some(names)}" for low, names in sides if names
+    )
 
 
 def _some(names: Sequence[str]) -> str:
@@ -420,10 +422,8 @@ def _weighty(read: ForeignResults, arranged: Arranged, wishes: Wishes) -> list[s
     """What the run keeps, as every verdict on it has to be read with it."""
     if arranged.paired or wishes.unit == NONE:
         return [*read.notes, *arranged.notes]
-    why, unit = (
-        "no column of a usual name says which rows belong together",
-        in_line(read.unit[:LONGEST_NAME]),
-    )
+    unit = in_line(read.unit[:LONGEST_NAME])
+    why = "no column of a usual name says which rows belong together"
     if unit:
         why = f"no {unit} is in two variants"
     taken = "Rows are taken as independent samples of each variant"

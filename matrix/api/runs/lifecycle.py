@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from matrix.api.opened import NEWEST, RESULTS, Run
-from matrix.api.reporting import sections_of
+from matrix.api.reporting import write_markdown
 from matrix.api.runs.budget_draws import Draw, budget_draw, budget_file, check_caps_left
 from matrix.api.runs.caps_given import as_overrides, cap_given_at, with_given
 from matrix.api.runs.extending import COUNTS, extended
@@ -96,7 +96,6 @@ from matrix.store.run.run_folder import (
     read_run,
     stopped_at_once,
     write_run,
-    write_whole,
 )
 from matrix.store.upkeep.project_guard import Survey, changes, survey
 from matrix.store.upkeep.recovery import recover_run, tables_lag
@@ -424,7 +423,7 @@ def _surveyed(prepared: Prepared, run_dir: Path) -> Survey | None:
 
 def _report(run: Run, project: Path, listener: Listener) -> None:
     """Write the reports of a run that has ended; a run does not fail for them."""
-    from matrix.report.run.report_file import REPORT_NAME, report_as_markdown
+    from matrix.report.run.report_file import REPORT_NAME
 
     lines: tuple[str, ...] = ()
     try:
@@ -434,8 +433,7 @@ def _report(run: Run, project: Path, listener: Listener) -> None:
     except MatrixError as error:
         listener.note(f"the report of the {run.file.kind} kind could not be written: {error}")
     try:
-        text = report_as_markdown(run.summary(), lines, sections_of(run))
-        write_whole(run.path, REPORT_NAME, text)
+        write_markdown(run, run.summary(), lines)
     except MatrixError as error:
         listener.note(f"no {REPORT_NAME} could be written: {error}")
 

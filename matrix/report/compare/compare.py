@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from matrix.engine.run.interim_looks import declared_rules
-from matrix.kinds.protocol import metric_told
+from matrix.kinds.protocol import measure_told
 from matrix.model.errors import BadInput, Mistake
-from matrix.model.metrics import name_of, unit_of
+from matrix.model.metrics import direction_told, name_of, unit_of
 from matrix.report.compare.cautions import cautions_of
 from matrix.report.compare.judge_bias import BiasDifference
 from matrix.report.compare.labelled import ByPeople
@@ -212,8 +212,8 @@ class MatchupVerdict:
     @property
     def measure(self) -> str:
         """The metric with its direction, in words."""
-        better = "more" if self.verdict.rules.higher_is_better else "less"
-        return f"{metric_told(self.matchup.kind, self.metric)}, {better} is better"
+        lower = not self.verdict.rules.higher_is_better
+        return measure_told(self.matchup.kind, self.metric, lower=lower)
 
     @property
     def by_late_margin(self) -> bool:
@@ -307,10 +307,10 @@ def _sentence(judged: MatchupVerdict) -> str:
 
 def turned_told(judged: MatchupVerdict) -> str:
     """That what is compared goes in another direction than the run says, in a sentence."""
-    which = "more" if judged.sign > 0 else "less"
+    told = direction_told(lower=judged.sign < 0)
     if all(tables.run.imported for tables in judged.matchup.sources):
-        return f"That {which} is better is said here, and not in the run."
-    return f"That {which} is better was not declared before launch."
+        return f"That {told} is said here, and not in the run."
+    return f"That {told} was not declared before launch."
 
 
 def _yes_or_no(table: RoundTable) -> tuple[float, float] | None:

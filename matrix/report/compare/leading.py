@@ -59,7 +59,7 @@ def costs_by_round(judged: MatchupVerdict) -> Floats:
     Sessions lost to infrastructure are left out, as they are of scores; NaN for a variant that has
     no other in a round.
     """
-    kept = ~judged.table.errored & judged.table.live[:, None, :]
+    kept = judged.table.not_errored
     return _mean_cost(cube_of(judged, judged.matchup.cost_usd), kept)
 
 

@@ -51,6 +51,16 @@ class Aggregates(NamedTuple):
     since: Since | None
     score_digits: int = 1
 
+    @property
+    def divided(self) -> tuple[Grouping, ...]:
+        """The groupings that divide the sessions at all."""
+        return tuple(one for one in self.groupings if len(one.sizes) > 1)
+
+    @property
+    def several(self) -> bool:
+        """Whether there are two sessions or more to group and rank."""
+        return bool(self.groupings) and sum(self.groupings[0].sizes.values()) > 1
+
 
 def aggregates_of(
     tables: RunTables,
@@ -107,15 +117,14 @@ def aggregate_sections(found: Aggregates, width: int, most: int) -> Iterator[Sec
 
 def report_sections(found: Aggregates, most: int) -> Iterator[Section]:
     """What a report has of it: what divides sessions at all, ranks, and so many issues."""
-    if sum(found.groupings[0].sizes.values() if found.groupings else ()) < 2:
+    if not found.several:
         return
     if len(found.ranking) > 1:
         yield ranking_section(found.ranking, found.score_digits)
     yield sessions_section("Best sessions by score", found.best, found.score_digits)
     yield sessions_section("Worst sessions by score", found.worst, found.score_digits)
-    for grouping in found.groupings:
-        if len(grouping.sizes) > 1:
-            yield from grouping_sections(grouping, ANY_WIDTH)
+    for grouping in found.divided:
+        yield from grouping_sections(grouping, ANY_WIDTH)
     if found.issues:
         yield issues_section(found.issues, most, found.run)
 

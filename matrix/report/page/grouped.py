@@ -23,10 +23,7 @@ _MOST_ISSUES: Final = 200
 def groups_of(run: RunFacts, shown: set[str]) -> Iterator[Block]:
     """Every metric by every group, configurations by rank, the best and the worst sessions."""
     found = run.grouped
-    if (
-        found is None
-        or sum(one.sizes.get(level, 0) for one in found.groupings[:1] for level in one.sizes) < 2
-    ):
+    if found is None or not found.several:
         return
     if len(found.ranking) > 1:
         yield DataTable.of(ranking_section(found.ranking, found.score_digits))
@@ -36,9 +33,7 @@ def groups_of(run: RunFacts, shown: set[str]) -> Iterator[Block]:
         )
         ids = [one.session for one in sessions]
         yield _linked(table, 0, [(one, None) for one in ids], shown)
-    for grouping in found.groupings:
-        if len(grouping.sizes) > 1:
-            yield _shaded(grouping)
+    yield from map(_shaded, found.divided)
 
 
 def issues_of(run: RunFacts, shown: set[str]) -> Iterator[Block]:

@@ -154,7 +154,7 @@ def _complete(table: RoundTable) -> float:
 
 def _complete_unpaired(table: RoundTable) -> float:
     """Share of the rows, or units, that have a score, of the variant that has the fewest such."""
-    there = ~table.errored & table.live[:, None, :]
+    there = table.not_errored
     if table.never is not None:
         there &= ~table.never
     return float(1.0 - (table.unscored / np.maximum(there.sum(axis=(0, 1)), 1)).max())

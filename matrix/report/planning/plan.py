@@ -12,7 +12,7 @@ from matrix.engine.prepare.estimate import CostInterval
 from matrix.engine.prepare.judges import lower_is_better_of
 from matrix.engine.prepare.parameters import parameter_named, reasons_unasked
 from matrix.engine.prepare.prepared import Prepared
-from matrix.kinds.protocol import OwnsTerminal, metric_told
+from matrix.kinds.protocol import OwnsTerminal, measure_told
 from matrix.model.metrics import lower_is_better
 from matrix.model.money import from_usd, show_usd, to_usd
 from matrix.model.records import JSON
@@ -124,8 +124,7 @@ def _measure(prepared: Prepared) -> str:
     """The compared metric with its direction."""
     metric, lower = prepared.spec.compare.metric, lower_is_better_of(prepared.spec)
     less = lower_is_better(metric, prepared.kind.lower_is_better | lower)
-    told = metric_told(prepared.kind, metric)
-    return f"{told}, {'less' if less else 'more'} is better"
+    return measure_told(prepared.kind, metric, lower=less)
 
 
 def _params(spec: RunSpec) -> str:

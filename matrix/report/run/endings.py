@@ -172,9 +172,8 @@ def _scored(tables: RunTables, sessions: Any) -> _Scored:
     if not len(final):
         if tables.run.kind_facts is not None:
             return _Scored(0, 0)  # a kind of one's own, which was to score and never did
-        return _Scored(
-            0, int(over["error_class"].isna().sum())
-        )  # a cap of its own is no end of its own
+        # a cap of its own is no end of its own
+        return _Scored(0, int(over["error_class"].isna().sum()))
     branched = tables.run.branched
     if branched is not None and branched.mode == "rejudge" and (names := names_of(tables.run.spec)):
         final = final[final["name"].isin(names)]  # it was made for these

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from matrix.model.entries import NEEDLESS
-from matrix.model.lines import in_line
 from matrix.model.money import show_usd
 from matrix.report.compare.compare import VariantRow
 from matrix.report.compare.unscored import unscored_told
@@ -27,7 +26,7 @@ from matrix.report.text import (
     with_interval,
     wrapped,
 )
-from matrix.store.reading.told import notes_of, tells_costs
+from matrix.store.reading.told import notes_of, tells_costs, why_no_costs
 from matrix.store.run.made_here import NOT_MADE_HERE, is_made_here
 from matrix.store.run.run_folder import (
     BranchedFrom,
@@ -183,7 +182,7 @@ def spent_line(summary: Summary) -> str:
     """What was spent, of what cap; of imported results only they themselves say it."""
     spent = show_usd(summary.spent_nano)
     if not (summary.spent_nano or tells_costs(summary.run)):
-        why = in_line((summary.run.spec.get("options") or {}).get("no_costs") or "")
+        why = why_no_costs(summary.run)
         return (
             f"{why}, so nothing is said of costs" if why else "what they cost is not in the files"
         )

@@ -276,7 +276,7 @@ def unpaired_failures(
         icc: Intraclass correlation of the failures of one round, from 0 to 1.
     """
     of_a, of_b = (Count(int(table.failures[one]), int(table.sessions[one])) for one in (a, b))
-    there = ~table.errored[:, :, [a, b]] & table.live[:, None, [a, b]]
+    there = table.not_errored[:, :, [a, b]]
     together = there.sum(axis=(0, 1)) / np.maximum(there.any(axis=1).sum(axis=0), 1)
     worth = max(1.0, design_effect(float(together.max()), icc))
     fewer_a, fewer_b = (Count(*(one / worth for one in count)) for count in (of_a, of_b))

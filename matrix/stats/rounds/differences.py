@@ -15,7 +15,7 @@ from matrix.stats.estimates.means import REPRESENTED, ROUNDING
 from matrix.stats.rounds.balancing import balance
 from matrix.stats.rounds.round_table import BoolArray, FloatArray, RoundTable
 from matrix.stats.rounds.rules import MIN_ROUNDS, MIN_ROUNDS_OF_SESSIONS, MIN_SESSIONS, Unit
-from matrix.stats.rounds.two_samples import Moments, pooled_rather
+from matrix.stats.rounds.two_samples import SampleMoments, pooled_rather
 
 IntArray = npt.NDArray[np.int64]
 
@@ -111,7 +111,7 @@ def _unpaired(table: RoundTable, a: int, b: int) -> Differences:
     )
 
 
-def _samples(table: RoundTable, a: int, b: int) -> tuple[Moments, Moments]:
+def _samples(table: RoundTable, a: int, b: int) -> tuple[SampleMoments, SampleMoments]:
     """What is known of the scores of two variants that share nothing."""
     sizes, live = _sizes(table, a, b), table.both_live(a, b)[:, None]
     of_a, of_b = (
@@ -162,7 +162,7 @@ def _pooled(values: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArr
     return _joined_columns(_columns(values, sizes))
 
 
-def _columns(values: FloatArray, sizes: FloatArray) -> Moments:
+def _columns(values: FloatArray, sizes: FloatArray) -> SampleMoments:
     """What is known of each column by row; spread that is rounding is none."""
     known = ~np.isnan(values)
     n = np.cumsum(known, axis=0)
@@ -176,10 +176,11 @@ def _columns(values: FloatArray, sizes: FloatArray) -> Moments:
     offset = np.cumsum(shifted, axis=0) / least
     squares = np.maximum(np.cumsum(shifted * shifted, axis=0) - n * offset * offset, 0.0)
     flat = np.sqrt(squares / np.maximum(n - 1, 1)) <= _least(first + offset, sizes[:, None])
-    return Moments(n, np.where(n > 0, first + offset, 0.0), np.where(flat, 0.0, squares), shifted)
+    mean = np.where(n > 0, first + offset, 0.0)
+    return SampleMoments(n, mean, np.where(flat, 0.0, squares), shifted)
 
 
-def _joined_columns(columns: Moments) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _joined_columns(columns: SampleMoments) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Mean of the columns' means, its standard error and degrees of freedom, by row."""
     n = columns.n
     if not n.size:

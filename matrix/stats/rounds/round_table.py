@@ -75,20 +75,25 @@ class RoundTable:
     @property
     def sessions(self) -> npt.NDArray[np.int64]:
         """Sessions of each variant at risk of failure, shape [k]: those that did not error."""
-        return np.asarray(self._at_risk().sum(axis=(0, 1)), dtype=np.int64)
+        return np.asarray(self.not_errored.sum(axis=(0, 1)), dtype=np.int64)
 
     @property
     def failures(self) -> npt.NDArray[np.int64]:
         """Product failures among ``sessions``, by variant, shape [k]."""
-        return np.asarray((self.failed & self._at_risk()).sum(axis=(0, 1)), np.int64)
+        return np.asarray((self.failed & self.not_errored).sum(axis=(0, 1)), np.int64)
 
     @property
     def unscored(self) -> npt.NDArray[np.int64]:
         """Sessions among ``sessions`` that have no score, by variant, shape [k]."""
-        lost = np.isnan(self.scores) & self._at_risk()
+        lost = np.isnan(self.scores) & self.not_errored
         if self.never is not None:
             lost &= ~self.never
         return np.asarray(lost.sum(axis=(0, 1)), np.int64)
+
+    @property
+    def not_errored(self) -> BoolArray:
+        """Sessions of live variants that did not error, shape [P, S, k]."""
+        return np.asarray(~self.errored & self.live[:, None, :])
 
     @property
     def open_sessions(self) -> int:
@@ -169,6 +174,3 @@ class RoundTable:
         """Places of a live variant that should have a score and have none, shape [P, S]."""
         lost = np.isnan(self.scores[:, :, variant]) & self.live[:, variant][:, None]
         return np.asarray(lost if self.never is None else lost & ~self.never[:, :, variant])
-
-    def _at_risk(self) -> BoolArray:
-        return np.asarray(~self.errored & self.live[:, None, :])

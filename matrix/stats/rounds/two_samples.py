@@ -26,7 +26,7 @@ SHOWN = 1.959963984540054
 """Standard errors by which a smaller spread is shown: one in forty, one-sided."""
 
 
-class Moments(NamedTuple):
+class SampleMoments(NamedTuple):
     """What is known of columns of scores after each row; all arrays of shape [P, C].
 
     Attributes:
@@ -56,7 +56,7 @@ class Moments(NamedTuple):
         return np.where(self.squares > 0.0, np.maximum(found, 0.0), 0.0)
 
 
-def pooled_rather(a: Moments, b: Moments) -> FloatArray:
+def pooled_rather(a: SampleMoments, b: SampleMoments) -> FloatArray:
     """How much larger the squared error of the difference is with pooled spreads, shape [P].
 
     Spreads are pooled within columns; columns weigh alike in each sample's mean. 0 where it is no

@@ -177,8 +177,13 @@ def pairs_something(rows: Sequence[ForeignRow]) -> bool:
 
 def groups_something(rows: Sequence[ForeignRow]) -> bool:
     """Whether units have several rows of one variant; a variant's only unit groups nothing."""
-    units = {(row.unit, row.levels) for row in rows}
-    return len(units) < len(rows) and min(Counter(levels for _, levels in units).values()) > 1
+    return groups([(row.unit, row.levels) for row in rows])
+
+
+def groups(rows: Sequence[tuple[str, tuple[str, ...]]]) -> bool:
+    """The same of each row's unit and variant."""
+    units = set(rows)
+    return len(units) < len(rows) and min(Counter(variant for _, variant in units).values()) > 1
 
 
 def twice_in(rows: Sequence[ForeignRow], remedy: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import pyarrow.compute as pc
 
@@ -18,28 +18,37 @@ _SCORE: Final = "score"
 _COST: Final = "cost_usd"
 
 
+def _said(run: RunFile, name: str) -> Any:
+    """What an import has kept under a name; ``None`` of a run that was played here."""
+    return (run.spec.get("options") or {}).get(name) if run.imported else None
+
+
 def facts_given(run: RunFile) -> ExportedFacts | None:
     """What the file said that a run was imported from; ``None`` where there was no such file."""
-    given = (run.spec.get("options") or {}).get("exported") if run.imported else None
+    given = _said(run, "exported")
     return None if given is None else ExportedFacts.model_validate(given)
 
 
 def notes_of(run: RunFile) -> tuple[str, ...]:
     """What every verdict on imported results has to be read with, in sentences."""
-    options = (run.spec.get("options") or {}) if run.imported else {}
-    return tuple(map(in_line, options.get("notes") or ()))
+    return tuple(map(in_line, _said(run, "notes") or ()))
 
 
 def tells_failures(run: RunFile) -> bool:
     """Whether it is known of a run what failed: not where it was imported without that."""
     if (facts := facts_given(run)) is not None:
         return FAILED not in facts.untold
-    return not run.imported or bool((run.spec.get("options") or {}).get("tells_failures"))
+    return not run.imported or bool(_said(run, "tells_failures"))
 
 
 def tells_costs(run: RunFile) -> bool:
     """Whether it is known of each session what it cost, so that nothing is an amount, too."""
-    return not run.imported or bool((run.spec.get("options") or {}).get("tells_costs"))
+    return not run.imported or bool(_said(run, "tells_costs"))
+
+
+def why_no_costs(run: RunFile) -> str:
+    """Why nothing is said of costs, where the files have some; empty for nothing."""
+    return in_line(_said(run, "no_costs") or "")
 
 
 def untold_in(tables: RunTables) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,7 @@ def bind_cell(
         named,
         lambda: _prompt(options.prompt, library),
         lambda: _pool(options, library),
-        lambda: _rubrics(options, library),
+        lambda: _rubrics(options.check_issues, library),
         max_turns,
     )
 
@@ -93,14 +93,9 @@ def _kept_rubrics(
 ) -> Rubrics:
     """Those that the session was judged by before, and the library's for what is asked anew."""
     kept = texts.get(RUBRICS, {})
-    own = {kind: kept[kind] for kind in options.check_issues if kind in kept}
-    new = options.model_copy(
-        update={"check_issues": tuple(one for one in options.check_issues if one not in own)}
-    )
-    return {
-        **_rubrics(new, library),
-        **{kind: RubricFile.model_validate(value) for kind, value in own.items()},
-    }
+    asked = options.check_issues
+    new = _rubrics([kind for kind in asked if kind not in kept], library)
+    return {**new, **{k: RubricFile.model_validate(kept[k]) for k in asked if k in kept}}
 
 
 def _dumped(rubrics: Rubrics) -> dict[str, Any]:
@@ -233,16 +228,16 @@ def _pool(options: PlaytestOptions, library: PackLibrary) -> dict[str, Archetype
     return {id_: archetype for id_, archetype in known.items() if id_ in requested}
 
 
-def _rubrics(options: PlaytestOptions, library: PackLibrary) -> Rubrics:
+def _rubrics(kinds: Sequence[str], library: PackLibrary) -> Rubrics:
     """The rubrics of the issues that the judge is asked about.
 
     Raises:
         BadInput: One is not there, cannot be read, or asks for something else than a verdict.
     """
-    known = library.shared("playtest", "rubrics", ".md") if options.check_issues else {}
+    known = library.shared("playtest", "rubrics", ".md") if kinds else {}
     mistakes = Mistakes()
     found: Rubrics = {}
-    for kind in options.check_issues:
+    for kind in kinds:
         if kind not in known:
             told = f"no rubric is called {kind!r}; write scenarios/playtest/rubrics/{kind}.md"
             mistakes.say("run spec", told, "options.check_issues")

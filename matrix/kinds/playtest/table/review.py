@@ -23,6 +23,7 @@ from matrix.kinds.playtest.setup import roles
 from matrix.kinds.playtest.setup.state import PlaytestState
 from matrix.kinds.playtest.table.judge import MAX_GUIDE
 from matrix.kinds.playtest.table.table import TurnTable
+from matrix.kinds.playtest.table.turn import emit
 from matrix.kinds.protocol import is_read
 from matrix.model.errors import CallFailed
 from matrix.model.records import Message
@@ -60,14 +61,7 @@ async def review_issues(
         found = await _review(ctx, table, kind)
         if found is not None:
             turn, issue = found
-            ctx.event(
-                issue.kind,
-                subject=issue.subject,
-                detail=issue.detail,
-                severity=issue.severity,
-                turn=turn,
-                data=issue.data,
-            )
+            emit(ctx, [issue], turn)
             state = count_issues(state, [issue])
     return state
 

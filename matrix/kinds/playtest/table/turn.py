@@ -101,8 +101,8 @@ async def play_turn(ctx: Context, state: PlaytestState) -> PlaytestState:
     return await _react(ctx, table, state, output.parts, kinds)
 
 
-def emit(ctx: Context, findings: Sequence[IssueFound]) -> None:
-    """Record findings as events of this turn."""
+def emit(ctx: Context, findings: Sequence[IssueFound], turn: int | None = None) -> None:
+    """Record findings as events of this turn, or of an earlier one."""
     for found in findings:
         ctx.event(
             found.kind,
@@ -110,6 +110,7 @@ def emit(ctx: Context, findings: Sequence[IssueFound]) -> None:
             detail=found.detail,
             value=found.value,
             severity=found.severity,
+            turn=turn,
             data=found.data,
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Final, NamedTuple
 
 from matrix.model.errors import did_you_mean
@@ -13,6 +14,7 @@ from matrix.store.foreign.results import (
     LONGEST_NAME,
     NONE,
     Wishes,
+    groups,
     shown,
 )
 from matrix.store.foreign.tabular.currencies import DOLLARS, Cell
@@ -52,7 +54,6 @@ from matrix.store.foreign.tabular.table import (
 from matrix.store.foreign.tabular.units import (
     UnitCell,
     counts_rows,
-    groups,
     numbers_scores,
     pairs,
     same_topics,
@@ -373,6 +374,7 @@ def _usual_unit(
     headers = finder.table.headers
     tried = list[int]()
 
+    @cache
     def cells(place: int) -> list[UnitCell]:
         return _unit_cells(tables, finder.table, place, variants, score)
 

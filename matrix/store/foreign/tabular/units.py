@@ -6,10 +6,11 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from math import gcd, lgamma, log
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from matrix.model.lines import in_line
-from matrix.store.foreign.results import LONGEST_NAME, ForeignRow, pairs_something, shown
+from matrix.store.foreign.results import LONGEST_NAME, ForeignRow, groups, pairs_something, shown
 from matrix.store.foreign.tabular.names import WHOSE, plain
 
 Key = tuple[str, str, tuple[str, ...]]
@@ -40,29 +41,17 @@ class UnitCell(NamedTuple):
 
 def counts_rows(cells: Sequence[UnitCell]) -> bool:
     """Whether units only count rows, from 0 or 1: of each file or of each variant, in its order."""
-    for key in (_file, _variant_of_file, _variant):
-        groups = defaultdict[object, list[str]](list)
+    for key in (attrgetter("source"), attrgetter("source", "variant"), attrgetter("variant")):
+        found = defaultdict[object, list[str]](list)
         for one in cells:
-            groups[key(one)].append(one.unit)
-        if all(_counts(own) for own in groups.values()):
+            found[key(one)].append(one.unit)
+        if all(_counts(own) for own in found.values()):
             return bool(cells)
     return False
 
 
 def _counts(units: Sequence[str]) -> bool:
     return any(all(unit == str(at) for at, unit in enumerate(units, first)) for first in (0, 1))
-
-
-def _file(cell: UnitCell) -> object:
-    return cell.source
-
-
-def _variant_of_file(cell: UnitCell) -> object:
-    return cell.source, cell.variant
-
-
-def _variant(cell: UnitCell) -> object:
-    return cell.variant
 
 
 def numbers_scores(cells: Sequence[UnitCell]) -> bool:
@@ -73,12 +62,12 @@ def numbers_scores(cells: Sequence[UnitCell]) -> bool:
     """
     if not all(one.unit.isdecimal() for one in cells):
         return False
-    groups = defaultdict[tuple[str, ...], list[tuple[int, float]]](list)
+    scored = defaultdict[tuple[str, ...], list[tuple[int, float]]](list)
     for one in cells:
         if one.score is not None:
-            groups[one.variant].append((int(one.unit), one.score))
+            scored[one.variant].append((int(one.unit), one.score))
     surprise = 0.0
-    for own in groups.values():
+    for own in scored.values():
         scores = [score for _, score in sorted(own, key=lambda pair: pair[0])]
         steps = list(pairwise(scores))
         if any(one > two for one, two in steps) and any(one < two for one, two in steps):
@@ -89,12 +78,6 @@ def numbers_scores(cells: Sequence[UnitCell]) -> bool:
 
 
 _CHANCE: Final = 10_000
-
-
-def groups(rows: Sequence[tuple[str, tuple[str, ...]]]) -> bool:
-    """Whether values have several rows of one variant, and each variant several values."""
-    units = set(rows)
-    return len(units) < len(rows) and min(Counter(variant for _, variant in units).values()) > 1
 
 
 def belonging(
