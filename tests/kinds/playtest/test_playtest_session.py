@@ -103,11 +103,28 @@ def test_the_closing_line_concludes_even_if_the_classifier_misses_it() -> None:
 
 def test_a_narrator_that_repeats_itself_three_times_has_failed() -> None:
     played = play(Script(narrator=[PROSE[0], *[PROSE[1]] * 8]))
-    assert played.ended == ("failed", "the narrator repeated itself 3 times")
+    why = "3 of its last 5 outputs repeat earlier ones (turns 3, 4, 5)"
+    assert played.ended == ("failed", f"the narrator repeated itself: {why}")
     assert played.checkpoints[-1].turn == 5  # said at 2, again at 3, 4 and 5
     assert len(played.of_kind("loop")) == 3
     assert played.values["loops"] == 3.0  # counted although finish is never reached
     assert "score" not in played.values
+
+
+def test_short_forced_returns_are_forced_segues_alone() -> None:
+    same = "Back to the story: nothing has changed. You still have to decide. What do you do?"
+    returns = [f"{opening} {same}" for opening in ("Moving on.", "Right.", "Okay, enough of that.")]
+    played = play(Script(narrator=[*PROSE[:2], *returns, *PROSE[2:]]))
+    assert played.ended == ("completed", "concluded")
+    assert played.of_kind("loop") == []
+    assert len(played.of_kind("forced_segue")) == 3
+
+
+def test_a_forced_return_that_tells_its_scene_again_is_a_loop_as_well() -> None:
+    scene = " ".join(PROSE[1:4])
+    played = play(Script(narrator=[PROSE[0], scene, f"Back to the story. {scene}", *PROSE[4:]]))
+    assert [event.turn for event in played.of_kind("loop")] == [3]
+    assert [event.turn for event in played.of_kind("forced_segue")] == [3]
 
 
 def test_an_occasional_repetition_is_an_issue_but_no_failure() -> None:

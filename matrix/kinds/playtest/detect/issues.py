@@ -53,11 +53,15 @@ def quoted(text: str, limit: int = 120) -> str:
 def detect_loop(
     reading: HeardOutput, sketches: Sequence[Sketch], *, may_repeat: bool
 ) -> tuple[IssueFound | None, tuple[Sketch, ...]]:
-    """An output that mostly repeats earlier paragraphs (``may_repeat``: a recap may)."""
+    """An output that mostly repeats earlier paragraphs (``may_repeat``: a recap may).
+
+    Its share is of the whole output, by paragraphs that are the same but for a few words.
+    """
     repetition, kept = find_repetition(reading, sketches)
     if repetition is None or may_repeat:
         return None, kept
-    detail = f"{repetition.share:.0%} of the output was said before: {quoted(repetition.paragraph)}"
+    share = f"{repetition.share:.0%}" if repetition.share < 1 else "all"
+    detail = f"{share} of the output repeats earlier paragraphs: {quoted(repetition.paragraph)}"
     return IssueFound("loop", "narrator", detail, ERROR, round(repetition.share, 3)), kept
 
 

@@ -41,6 +41,9 @@ LOOP_LIMIT: Final = 3
 LOOP_WINDOW: Final = 6
 """So many repeated outputs among so many in a row, and the narrator is beyond recovery."""
 
+_SHORT_RETURN: Final = 30
+"""Words up to which a forced return has no scene in it that it could repeat."""
+
 PULSE_TURNS_KEPT: Final = 120
 EARLY_END: Final = 0.5
 """Share of the expected pulses below which an ending comes too early, unless options say
@@ -334,9 +337,9 @@ def _public(output: Output) -> HeardOutput:
 
 
 def _loop(state: PlaytestState, output: Output, findings: list[IssueFound]) -> dict[str, Any]:
-    loop, sketches = issues.detect_loop(
-        output.reading, state.sketches, may_repeat=output.label.type == RECAP
-    )
+    forced = output.announced or output.label.segue == "forced"
+    may_repeat = output.label.type == RECAP or (forced and output.reading.length <= _SHORT_RETURN)
+    loop, sketches = issues.detect_loop(output.reading, state.sketches, may_repeat=may_repeat)
     if loop is None:
         return {"sketches": sketches}
     findings.append(loop)
@@ -415,10 +418,12 @@ def _narrated(log: MessageLog) -> Iterator[str]:
             yield log[position].text
 
 
-def is_hopeless(state: PlaytestState) -> bool:
-    """Whether the narrator repeated itself so often of late that the session is over."""
-    recent = [turn for turn in state.repeats if turn > state.turns - LOOP_WINDOW]
-    return len(recent) >= LOOP_LIMIT
+def repeats_of_late(state: PlaytestState) -> list[int]:
+    """Turns among the last ``LOOP_WINDOW`` at which the narrator repeated itself.
+
+    With ``LOOP_LIMIT`` of them the session is over.
+    """
+    return [turn for turn in state.repeats if turn > state.turns - LOOP_WINDOW]
 
 
 def count_issues(state: PlaytestState, findings: Sequence[IssueFound]) -> PlaytestState:

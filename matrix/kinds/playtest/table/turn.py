@@ -35,11 +35,12 @@ from matrix.kinds.playtest.detect.memory import remembered, turns_heard
 from matrix.kinds.playtest.detect.moments import TOLD, is_read_out, note_reply
 from matrix.kinds.playtest.detect.observe import (
     LOOP_LIMIT,
+    LOOP_WINDOW,
     Output,
     close_tangent,
     count_issues,
-    is_hopeless,
     observe,
+    repeats_of_late,
     spoiled_finding,
 )
 from matrix.kinds.playtest.detect.reading import closes, is_usable, spoken
@@ -130,8 +131,13 @@ def _blank(ctx: Context, table: TurnTable, state: PlaytestState) -> PlaytestStat
 def _hard_failure(table: TurnTable, state: PlaytestState, findings: Sequence[IssueFound]) -> str:
     """Why the session cannot go on after an output; empty if it can."""
     ends = table.options.end_on
-    if "loop" in ends and is_hopeless(state):
-        return f"the narrator repeated itself {LOOP_LIMIT} times"
+    repeats = repeats_of_late(state)
+    if "loop" in ends and len(repeats) >= LOOP_LIMIT:
+        return (
+            f"the narrator repeated itself: {len(repeats)} of its last "
+            f"{min(state.turns, LOOP_WINDOW)} outputs repeat earlier ones "
+            f"(turns {', '.join(map(str, repeats))})"
+        )
     if "breakdown" in ends and state.blanks >= BLANK_LIMIT:
         return f"the narrator's text fell apart {BLANK_LIMIT} times in a row"
     if "contradiction" in ends:
