@@ -24,6 +24,7 @@ from matrix.kinds.playtest.detect.loops import KEPT_SKETCHES, are_near, sketch_o
 from matrix.kinds.playtest.detect.reading import read, words_of
 from matrix.kinds.playtest.detect.story.deaths import deaths
 from matrix.kinds.playtest.detect.story.facts import KEPT_FACTS, Utterance
+from matrix.kinds.playtest.detect.story.prose import sentences
 from matrix.kinds.playtest.detect.strangers import known_words
 from matrix.kinds.playtest.detect.tangents import has_forced_segue
 from matrix.kinds.playtest.setup.state import Fact
@@ -295,6 +296,7 @@ def test_a_state_that_flips_without_cause_is_a_contradiction(
         ("The street is empty.", "By nine the street is crowded."),
         ("You push the gate open.", "The gate is shut."),
         ("The lamp is lit.", "The corridor is dark."),
+        ("The way back is blocked.", *PROSE[:4], "The way back is clear."),
         ("There are four bells.", ("We take two bells.", "The two bells ring.")),
         ("There are four bells.", "The two bells on the left ring."),
         ("You find a red glove.", "There is a blue glove too.", "The blue glove is small."),
@@ -307,6 +309,20 @@ def test_a_state_that_flips_without_cause_is_a_contradiction(
 )
 def test_changes_questions_and_hearsay_are_no_contradictions(steps: tuple[str, ...]) -> None:
     assert contradictions(*steps) == []
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ("The hatch is locked.", '"Go." ', '"Who is it?" asks Bohl.', "Bohl says: ", "Wait...")
+        )
+    )
+)
+def test_sentences_are_quoted_as_they_were_told(pieces: list[str]) -> None:
+    text = " ".join(" ".join(pieces).split())
+    said = [sentence.said for sentence in sentences(text)]
+    assert all(one in text for one in said)
+    assert all('"' not in sentence.text for sentence in sentences(text))
 
 
 def test_only_a_few_facts_are_kept() -> None:

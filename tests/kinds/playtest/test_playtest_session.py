@@ -127,6 +127,16 @@ def test_a_forced_return_that_tells_its_scene_again_is_a_loop_as_well() -> None:
     assert [event.turn for event in played.of_kind("forced_segue")] == [3]
 
 
+def test_a_contradiction_quotes_both_statements_as_they_were_told() -> None:
+    before = 'Bohl, who asks twice, says: "Decide together." The cellar hatch will not open.'
+    after = 'Bohl says: "Mind what you promise." The cellar hatch stands open.'
+    played = play(Script(narrator=[PROSE[0], before, PROSE[1], after, *PROSE[2:]]))
+    (found,) = played.of_kind("contradiction")
+    assert found.detail == (
+        "turn 2: 'The cellar hatch will not open.' against: 'The cellar hatch stands open.'"
+    )
+
+
 def test_an_occasional_repetition_is_an_issue_but_no_failure() -> None:
     told = [*PROSE[:4], PROSE[3], *PROSE[4:9], PROSE[8], *PROSE[9:14], PROSE[13]]
     played = play(Script(narrator=told))

@@ -7,7 +7,7 @@ are lower bounds; the judge's ``coherence`` sees what rules cannot.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from matrix.kinds.playtest.detect.loops import Sketch, find_repetition
@@ -23,7 +23,7 @@ from matrix.kinds.playtest.detect.reading import (
     word_set,
 )
 from matrix.kinds.playtest.detect.story.deaths import find_returned
-from matrix.kinds.playtest.detect.story.facts import Utterance, follow_facts
+from matrix.kinds.playtest.detect.story.facts import Utterance, follow_facts, sentence_of
 from matrix.kinds.playtest.detect.story.people import find_breaks
 from matrix.kinds.playtest.detect.strangers import TableLines, find_strangers
 from matrix.kinds.playtest.setup.state import Fact
@@ -104,15 +104,31 @@ def detect_deviations(
 
 
 def detect_contradictions(
-    known: Sequence[Fact], told: Iterable[Utterance], guide: str = ""
+    known: Sequence[Fact],
+    told: Sequence[Utterance],
+    guide: str = "",
+    before: Callable[[int], Sequence[str]] = lambda _: (),
 ) -> tuple[list[IssueFound], tuple[Fact, ...]]:
-    """Statements against what was told before; and what is known after them."""
+    """Statements against what was told before; and what is known after them.
+
+    Args:
+        known: Facts from before, the newest first.
+        told: What was said since, in order.
+        guide: The story guide.
+        before: What the narrator said at an earlier turn, to quote it.
+    """
     found, facts = follow_facts(known, told, guide)
     findings = []
     for one in found:
-        source = f"turn {one.turn} said" if one.turn else "the guide says"
-        detail = f"{source} the opposite of: {quoted(one.sentence)}"
-        findings.append(IssueFound("contradiction", one.subject, detail, ERROR))
+        at = one.against.turn
+        texts = [*before(at), *(line.text for line in told if line.narrated and line.turn == at)]
+        earlier = next(filter(None, (sentence_of(one.against, text) for text in texts)), "")
+        if earlier:
+            detail = f"turn {at}: {quoted(earlier)!r} against: {quoted(one.sentence)!r}"
+        else:
+            source = f"turn {at} said" if at else "the guide says"
+            detail = f"{source} the opposite of: {quoted(one.sentence)}"
+        findings.append(IssueFound("contradiction", one.against.subject, detail, ERROR))
     return findings, facts
 
 

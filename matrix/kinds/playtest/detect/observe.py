@@ -350,7 +350,12 @@ def _contradictions(
     state: PlaytestState, output: Output, world: World, log: MessageLog, findings: list[IssueFound]
 ) -> dict[str, Any]:
     told = [*_said_since(log, output.turn - 1), Utterance(output.turn, output.reading.spoken)]
-    found, facts = issues.detect_contradictions(state.facts, told, world.guide)
+
+    def narrated(turn: int) -> list[str]:
+        lines = (log[position] for position in range(state.story_at, len(log)))
+        return [line.text for line in lines if line.turn == turn and line.speaker == NARRATOR]
+
+    found, facts = issues.detect_contradictions(state.facts, told, world.guide, narrated)
     findings += found
     findings += issues.detect_returned(output.reading, world.guide, state.dead)
     return {"facts": facts}

@@ -246,10 +246,9 @@ class Utterance(NamedTuple):
 
 
 class Contradiction(NamedTuple):
-    """Two statements that cannot both hold."""
+    """A sentence that cannot hold beside a fact; the guide's facts are of turn 0."""
 
-    subject: str
-    turn: int
+    against: Fact
     sentence: str
 
 
@@ -297,7 +296,7 @@ class FactBook:
     def hear(self, line: Utterance) -> None:
         """Follow an output of the narrator."""
         topic = ""
-        for sentence in sentences(_plainly(line.text)):
+        for sentence in _read(line.text):
             stated = list(_stated(sentence, topic, line.turn))
             self._change(sentence, sentence.text)
             if not is_supposed(sentence.text):
@@ -306,7 +305,8 @@ class FactBook:
                 for fact in _events(sentence, line.turn):
                     self._set(fact)
                 self._hold(sentence)
-                self._lose(sentence, line.turn)
+                for fact in _losses(sentence, line.turn):
+                    self._set(fact)
             topic = sentence.topic or topic
         for claim in measures.claims(line.text, line.turn):
             self._claim(claim)
@@ -320,16 +320,8 @@ class FactBook:
     def _state(self, fact: Fact, word: str, sentence: Sentence) -> None:
         before = self._against(fact)
         if before is not None and not self._is_excused(before, fact, word, sentence.text):
-            self.found.append(Contradiction(fact.subject, before.turn, sentence.text))
+            self.found.append(Contradiction(before, sentence.said))
         self._set(fact)
-
-    def _lose(self, sentence: Sentence, turn: int) -> None:
-        """Take note of things that are told to be gone."""
-        for pattern in _LOST:
-            for match in pattern.finditer(sentence.text):
-                subject = thing_of(match["thing"])
-                if not _NO_THING.search(match["thing"]):
-                    self._set(Fact(axis=GONE, subject=subject, value="0", turn=turn))
 
     def _hold(self, sentence: Sentence) -> None:
         """Find things that are gone and in somebody's hands all the same."""
@@ -341,7 +333,7 @@ class FactBook:
                 for match in _HAD.finditer(sentence.text)
             )
             if held:
-                self.found.append(Contradiction(fact.subject, fact.turn, sentence.text))
+                self.found.append(Contradiction(fact, sentence.said))
                 self._facts.remove(fact)
 
     def _is_excused(self, before: Fact, fact: Fact, word: str, text: str) -> bool:
@@ -383,17 +375,32 @@ class FactBook:
         if fact.axis == measures.NAME and any(self._is_alias(one, fact) for one in known):
             return
         if claim.held and known and measures.excludes(known[-1], claim):
-            self.found.append(Contradiction(fact.subject, known[-1].turn, claim.sentence))
+            self.found.append(Contradiction(known[-1], claim.sentence))
         if claim.held:
             self._facts = [one for one in self._facts if one not in known]
         self._facts.append(fact)
 
 
-def _plainly(text: str) -> str:
-    """A text with states in their plain words."""
+def sentence_of(fact: Fact, text: str) -> str:
+    """The sentence of a narrator's output that told a fact; empty if none did."""
+    topic = ""
+    for sentence in _read(text):
+        told = [one for one, _ in _stated(sentence, topic, fact.turn)]
+        told += [*_events(sentence, fact.turn), *_losses(sentence, fact.turn)]
+        if fact in told and not is_supposed(sentence.text):
+            return sentence.said
+        topic = sentence.topic or topic
+    claims = (one for one in measures.claims(text, fact.turn) if one.fact == fact)
+    return next((one.sentence for one in claims), "")
+
+
+def _read(text: str) -> Iterator[Sentence]:
+    """The sentences of a text with states in their plain words; as said, in its own."""
+    plain = text
     for pattern, words in _IN_OTHER_WORDS:
-        text = pattern.sub(words, text)
-    return text
+        plain = pattern.sub(words, plain)
+    for read, told in zip(sentences(plain), sentences(text), strict=True):
+        yield read._replace(said=told.said)
 
 
 def _may_change(fact: Fact, sentence: Sentence, told: str) -> bool:
@@ -426,6 +433,14 @@ def _stated(sentence: Sentence, topic: str, turn: int) -> Iterator[tuple[Fact, s
             if whole.get("not"):
                 side = 1 - side
             yield Fact(axis=axis.name, subject=subject, value=str(side), turn=turn), match["state"]
+
+
+def _losses(sentence: Sentence, turn: int) -> Iterator[Fact]:
+    """What a sentence tells to be gone."""
+    for pattern in _LOST:
+        for match in pattern.finditer(sentence.text):
+            if not _NO_THING.search(match["thing"]):
+                yield Fact(axis=GONE, subject=thing_of(match["thing"]), value="0", turn=turn)
 
 
 def _events(sentence: Sentence, turn: int) -> Iterator[Fact]:

@@ -270,7 +270,7 @@ def claims(text: str, turn: int) -> Iterator[Claim]:
             continue
         for axis, subject, value, held in _of_sentence(sentence):
             yield Claim(
-                Fact(axis=axis, subject=subject, value=value, turn=turn), sentence.text, held
+                Fact(axis=axis, subject=subject, value=value, turn=turn), sentence.said, held
             )
     for axis, subject, value, words in _of_text(" ".join(text.split())):
         yield Claim(Fact(axis=axis, subject=subject, value=value, turn=turn), words)

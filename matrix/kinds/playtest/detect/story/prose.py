@@ -9,7 +9,12 @@ from typing import Final, NamedTuple
 from matrix.kinds.playtest.detect.reading import READ_TEXTS, word_set, words_of
 
 _QUOTED: Final = re.compile(r'"[^"\n]*"|\u201c[^\u201c\u201d\n]*\u201d')
-_SENTENCE: Final = re.compile(r"[^.!?]+[.!?]*")
+_SPEECH: Final = "\ue000"
+_CLOSING: Final = "\ue001"
+"""Stand for what is in quotation marks while sentences are parted; the other ends a sentence."""
+
+_SENTENCE: Final = re.compile(rf"[^.!?{_CLOSING}]+[.!?{_CLOSING}]*|[.!?{_CLOSING}]+")
+_MARKS: Final = re.compile(f"[{_SPEECH}{_CLOSING}]")
 _TITLE_STOP: Final = re.compile(r"\b(Mr|Mrs|Ms|Dr|St|Prof|Sgt|Capt|Rev)\.")
 _SUPPOSED: Final = re.compile(
     r"\b(?:if|would|could|might|should|must have|as if|as though|perhaps|maybe|remember(?:s|ed)?"
@@ -42,25 +47,48 @@ _GENERIC: Final = word_set(
 )
 """Things of which a place has several."""
 
+_WAY: Final = re.compile(
+    r"(?:ways?|roads?|paths?|stairs|track|passage)(?: (?:back|out|in|on|ahead"
+    r"|forward|through|up|down|home|behind))?"
+)
+"""Ways, which are others at the next place."""
+
 
 class Sentence(NamedTuple):
-    """A sentence without what is in quotation marks: its words, and the last thing it names."""
+    """A sentence without what is in quotation marks: its words, and the last thing it names.
+
+    ``said`` is the sentence as it was told, to be quoted.
+    """
 
     text: str
     words: frozenset[str]
     topic: str
+    said: str
 
 
 @lru_cache(maxsize=READ_TEXTS)
 def sentences(text: str) -> tuple[Sentence, ...]:
     """The sentences of a text, with everything in quotation marks left out."""
-    plain = _TITLE_STOP.sub(r"\1", _QUOTED.sub("", text))
+    quotes: list[str] = []
+
+    def keep(match: re.Match[str]) -> str:
+        quotes.append(match[0])
+        ends = match[0][-2] in ".!?" and _GOES_ON.match(text, match.end()) is None
+        return _CLOSING if ends else _SPEECH
+
+    plain = _TITLE_STOP.sub(r"\1", _QUOTED.sub(keep, _MARKS.sub("", text)))
+    speeches = iter(quotes)
     found = []
     for piece in _SENTENCE.findall(" ".join(plain.split())):
-        told = piece.strip()
-        if told:
-            found.append(Sentence(told, frozenset(words_of(told)), _topic(told)))
+        told = " ".join(piece.replace(_SPEECH, "").replace(_CLOSING, ".").split())
+        said = _MARKS.sub(lambda _: next(speeches), piece).strip()
+        if told.strip(".!?"):
+            found.append(Sentence(told, frozenset(words_of(told)), _topic(told), said))
     return tuple(found)
+
+
+_GOES_ON: Final = re.compile(r"\s{0,9}[a-z]")
+"""After speech, what belongs to its sentence (``"Who is it?" asks Bohl.``)."""
 
 
 def _topic(text: str) -> str:
@@ -93,7 +121,7 @@ def same_thing(one: str, other: str, *, near: bool) -> bool:
     A bare name of something that there are several of (``door``) means the same for a while only.
     """
     if one == other:
-        return near or one not in _GENERIC
+        return near or not (one in _GENERIC or _WAY.fullmatch(one))
     first, second = one.split(), other.split()
     if first[-1] != second[-1] or first[-1] in _GENERIC:
         return False
