@@ -37,6 +37,21 @@ def test_a_pulse_is_named_by_the_guides_title_and_numbered_as_there() -> None:
     assert pulses(played) == [(at, TITLES[at - 1], float(at)) for at in range(1, 6)]
 
 
+def test_a_pulse_is_dated_by_the_output_that_tells_it_not_by_one_that_shares_words() -> None:
+    guide = (
+        "# The Hour\n\n## Pulses\n\n"
+        "1. **The tide** - The sea, which has had no hour to turn, comes up Station Road.\n"
+        "2. **The price** - The clock will give the hour back for minutes that are freely given.\n"
+        "3. **The hour** - The hands go back, and the hour comes in over the town like a breath.\n"
+    )
+    tide, price, hour = (item.detail for item in parse_guide(guide).pulses)
+    asked = f"To answer that: there is time to go back for an hour, if you like. {tide}"
+    told = play(Script(narrator=[asked, price, hour]), max_turns=3, guide=guide)
+    assert [(turn, value) for turn, _, value in pulses(told)] == [(1, 1.0), (2, 2.0), (3, 3.0)]
+    both = play(Script(narrator=[f"{tide} {price}", hour]), max_turns=2, guide=guide)
+    assert [(turn, value) for turn, _, value in pulses(both)] == [(1, 1.0), (1, 2.0), (2, 3.0)]
+
+
 def test_a_pulse_told_again_is_counted_once_and_a_loop_is_no_progress() -> None:
     told = [BEATS[0], BEATS[1], BEATS[0], BEATS[2]]
     played = play(Script(narrator=told), max_turns=4)

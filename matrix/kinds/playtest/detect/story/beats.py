@@ -2,7 +2,8 @@
 
 A beat is told by an output that shares enough of the words which set the beat apart from the rest
 of its guide, names counted less than what happens. Where several fit, the one that is due is taken
-before the later ones, so that an allusion to the end is not the end.
+before the later ones, so that an allusion to the end is not the end, and those beside the one that
+fits best have to be told in words of their own.
 """
 
 from __future__ import annotations
@@ -110,14 +111,15 @@ def beats_of(guide: str) -> tuple[GuideBeat, ...]:
 def scores(text: str, beats: Sequence[GuideBeat]) -> list[BeatShare]:
     """How far an output tells each beat."""
     said = stems(text)
+    return [_share(said, beat, len(beats)) for beat in beats]
+
+
+def _share(said: Collection[str], beat: GuideBeat, listed: int) -> BeatShare:
+    met = [weight for word, weight in beat.words.items() if word in said]
     # a long beat is told by ten of its words
-    most = 10.0 * math.log1p(len(beats))
-    found = []
-    for beat in beats:
-        met = [weight for word, weight in beat.words.items() if word in said]
-        # an exact sum, whatever the order of a set
-        found.append(BeatShare(math.fsum(met) / min(beat.total, most), len(met)))
-    return found
+    most = 10.0 * math.log1p(listed)
+    # an exact sum, whatever the order of a set
+    return BeatShare(math.fsum(met) / min(beat.total, most), len(met))
 
 
 class BeatsTold(NamedTuple):
@@ -138,8 +140,10 @@ def told_by(text: str, beats: Sequence[GuideBeat], told: Collection[int], since:
     """
     found = scores(text, beats)
     top = max((one.share for one in found), default=0.0)
+    leading = next((at for at, one in enumerate(found) if one.share == top), 0)
     last = max(told, default=-1)
     fresh: list[int] = []
+    hinted: list[int] = []
     jumped = None
     before = {*told, last + 1}
     for place, score in enumerate(found):
@@ -147,6 +151,10 @@ def told_by(text: str, beats: Sequence[GuideBeat], told: Collection[int], since:
             continue
         ahead = place - max([last, *fresh])
         best = score.share >= top
+        if not best and not _is_told_beside(text, place, leading, beats):
+            if score.share >= _ENOUGH:
+                hinted.append(place)
+            continue
         others = [beat.words.keys() for at, beat in enumerate(beats) if at in before - {place}]
         own = len((stems(text) & beats[place].words.keys()).difference(*others))
         if ahead <= 1 + since:
@@ -157,15 +165,31 @@ def told_by(text: str, beats: Sequence[GuideBeat], told: Collection[int], since:
             fresh.append(place)
         else:
             continue
-        if own >= _JUMP and best and _is_jump(found, fresh, last, since):
+        if own >= _JUMP and best and _is_jump(found, fresh, last, since, hinted):
             jumped = place
     return BeatsTold(tuple(fresh), jumped)
 
 
-def _is_jump(found: Sequence[BeatShare], fresh: Sequence[int], last: int, since: int) -> bool:
-    """Whether the newest of the fresh beats passes over several that nothing was told of."""
+def _is_told_beside(text: str, place: int, leading: int, beats: Sequence[GuideBeat]) -> bool:
+    """Whether an output tells a beat in words of its own, and not in those of the leading one.
+
+    Neighbours in a guide share a few words, so that a beat told in full alludes to them.
+    """
+    own = stems(text) - beats[leading].words.keys()
+    score = _share(own, beats[place], len(beats))
+    return score.words >= min(_JUMP, len(beats[place].words)) and score.share >= _STRONG
+
+
+def _is_jump(
+    found: Sequence[BeatShare], fresh: Sequence[int], last: int, since: int, hinted: Collection[int]
+) -> bool:
+    """Whether the newest of the fresh beats passes over several that nothing was told of.
+
+    What is only ``hinted`` at is told of in the words of another beat.
+    """
     place = fresh[-1]
-    over = [one for at, one in enumerate(found[:place]) if at > last and at not in fresh]
+    met = {*fresh, *hinted}
+    over = [one for at, one in enumerate(found[:place]) if at > last and at not in met]
     due = max((one.share for one in over[: since + 1] if one.words > _LEAST), default=0.0)
     return len(over) > max(_JUMP - 1, since) and found[place].share >= 2 * due
 
