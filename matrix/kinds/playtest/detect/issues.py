@@ -169,6 +169,19 @@ _LOST: Final = re.compile(
     r"|which one of us"
     r"|who are we talking (?:about|to)|who is talking|who's talking|what are we (?:doing"
     r"|supposed))\b"
+    r"|\b(?:i|we) (?:(?:have|'ve) )?(?:(?:just|completely|totally|kind of|sort of) )?lost"
+    r" (?:track|the (?:thread|plot))\b(?! of (?!who|what|where|which|how|everything|this|that"
+    r"|it\b|all|things|the (?:story|plot)))"
+    r"|\b(?:can|could|would|will|please)(?: [\w']{1,20}){0,2} (?:catch (?:me|us) up"
+    r"|fill (?:me|us) in|bring (?:me|us) up to (?:speed|date)|remind (?:me|us) (?:where|who"
+    r"|what we))\b"
+    r"|\b(?:wait|hang on|hold on|huh)\b[^.!?\n]{0,12}\bwho(?:'s| is| are| was| were)"
+    r" (?:the )?(?:[\w'-]{1,20} ){1,3}again\?"
+    r"|\bwhat (?:are|were) we (?:even |actually )?(?:trying|supposed|meant)(?: to (?:do|be))?"
+    r"(?: here| again| now)?\?"
+    r"|\b(?:i|we)(?:'m| am|'re| are) not (?:really |quite |at all )?(?:sure|clear)"
+    r" (?:what(?:'s| is) (?:going on|happening)|where we are|what we(?:'re| are) (?:doing|supposed"
+    r"|meant|trying))"
     r"|\bwe don't know (?:where we are|who is (?:who|meant)|what (?:is|was) (?:going on|asked))\b",
     re.IGNORECASE,
 )
@@ -204,7 +217,15 @@ _LOST_HINTS: Final = (
     "don't get",
     "which",
     "track",
-    "lost",
+    "catch ",
+    "fill ",
+    "up to ",
+    "remind ",
+    "again?",
+    "are we",
+    "were we",
+    "not sure",
+    "not clear",
     "'t tell",
     "cannot tell",
     "out wh",
