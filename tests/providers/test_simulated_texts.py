@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.texts import GUIDES, broken
+from matrix.kinds.playtest.detect.issues import detect_people_breaks
+from matrix.kinds.playtest.detect.reading import read
 from matrix.kinds.playtest.setup import prompts
 from matrix.kinds.playtest.setup.options import MAX_GROUP
 from matrix.providers.simulated.language.grammar import listed, you_to_i
@@ -17,6 +19,7 @@ from matrix.providers.simulated.provider import answer
 from matrix.providers.simulated.settings import SimulationSettings, TraitsByCell
 from matrix.providers.simulated.story.habits import under_headings
 from matrix.providers.simulated.story.scene import chosen_in, scene_of
+from matrix.providers.simulated.story.speech import speech_in
 from matrix.providers.simulated.story.story import story_of
 from tests.providers.loop import POOL, SCENARIOS, Archetype, Session, call_of, play_session
 
@@ -166,3 +169,18 @@ def test_a_choice_is_taken_up_by_what_comes_next(sessions: list[Session]) -> Non
                 taken.append(chosen[4:] in after)
     assert len(taken) > len(sessions)
     assert sum(taken) > 0.95 * len(taken)
+
+
+def test_who_never_uses_more_than_a_few_words_does_not() -> None:
+    guide = (SCENARIOS / "lost-temper" / "guide.md").read_text("utf-8")
+    story = story_of(guide)
+    temper = next(person for person in story.people if "Temper" in person.name)
+    lines = [
+        speech_in(story, index, position, {"name": "Sam"})
+        for index, beat in enumerate(story.beats)
+        if [one for one in beat.people if one.speaks] == [temper]
+        for position in range(len(narration.SPEECH.lines))
+    ]
+    assert lines
+    assert all(lines)
+    assert not [line for line in lines if detect_people_breaks(read(line), guide)]

@@ -361,6 +361,7 @@ PEOPLE = """# The Mill
 - **Sir Piers Aldin** - courteous, terrified of heights
 - **Ysolde**: a ghost, dead for a hundred years
 - **Bram Tell**: dead since April
+- **Odile**: the cook; never uses more than five words
 """
 
 
@@ -372,6 +373,7 @@ PEOPLE = """# The Mill
         ("The stair creaks. Barnaby leaves the loft and walks to the inn.", "Barnaby"),
         ('"Out of my way, you idiots," says Sir Piers.', "Sir Piers Aldin"),
         ("Piers dances along the ridge of the roof.", "Sir Piers Aldin"),
+        ('"Whatever you decide, decide it together," says Odile.', "Odile"),
     ],
 )
 def test_people_who_act_against_the_guide_break_character(text: str, name: str) -> None:
@@ -383,6 +385,7 @@ def test_people_who_act_against_the_guide_break_character(text: str, name: str) 
     "text",
     [
         "Agnes writes on her slate, and nods.",
+        'Odile looks at you. "Mind what you promise. Is that a yes?"',
         '"She is mute," says Barnaby of Agnes.',
         "Barnaby turns his blind eyes to you. He does not leave the loft.",
         "For once, Sir Piers shouts.",

@@ -21,6 +21,25 @@ _ANIMAL = re.compile(
     re.IGNORECASE,
 )
 _SPEECHLESS = re.compile(r"\b(?:silent|mute|hisses|barks|says nothing|never speaks|dead)\b")
+_SMALL_NUMBERS = [
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+]
+_FEW_WORDS = re.compile(
+    rf"\b(?:(?:never|not|no)(?: \w{{1,12}}){{0,3}} more than|at most)"
+    rf" (\d{{1,2}}|{'|'.join(_SMALL_NUMBERS)}) words?\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +56,7 @@ class Person:
     """Somebody in the story, and the names that call them.
 
     ``role`` and ``manner`` read after a comma, ``want`` in the first person after "I want",
-    ``wants`` in the third.
+    ``wants`` in the third. ``most_words`` is how many they use at once if the guide says so, or 0.
     """
 
     name: str
@@ -47,6 +66,7 @@ class Person:
     want: str
     wants: str
     speaks: bool
+    most_words: int
 
 
 def addressed(text: str) -> str:
@@ -149,7 +169,14 @@ def _person(item: GuideItem, prose: str, shared: Counter[str]) -> Person:
         want="" if want.startswith(_NO_WANT) else want,
         wants=wants,
         speaks=not (_ANIMAL.search(role) or _SPEECHLESS.search(item.detail)),
+        most_words=_most_words(item.detail),
     )
+
+
+def _most_words(detail: str) -> int:
+    if not (match := _FEW_WORDS.search(detail)):
+        return 0
+    return int(match[1]) if match[1].isdigit() else _SMALL_NUMBERS.index(match[1].lower()) + 1
 
 
 def _described(detail: str, prose: str) -> tuple[str, str, str]:

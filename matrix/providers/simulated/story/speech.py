@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from matrix.providers.simulated.language.grammar import capitalised, sentences
 from matrix.providers.simulated.language.phrasebook import narration
+from matrix.providers.simulated.language.phrasebook.bank import Bank
 from matrix.providers.simulated.story.people import Person
 from matrix.providers.simulated.story.story import Story
 
@@ -32,11 +33,18 @@ def speech_in(story: Story, index: int, position: int, fills: Mapping[str, str])
     if others:
         slots["other"] = others[position % len(others)]
     seen = sum(1 for earlier in story.beats[:index] if who in earlier.people)
-    if who.want and seen % _WANT_EVERY == 1:
-        line = narration.WANTS.deal(position, slots)
-    else:
-        line = narration.SPEECH.deal(position, slots)
+    wants = who.want and seen % _WANT_EVERY == 1
+    line = _within(who.most_words, narration.WANTS, position, slots) if wants else ""
+    line = line or _within(who.most_words, narration.SPEECH, position, slots)
+    if not line:
+        return ""
     return spoken(line, who, position, introduced=seen % _MANNER_EVERY > 0)
+
+
+def _within(most: int, bank: Bank, position: int, slots: Mapping[str, str]) -> str:
+    """The line at ``position``, or the next one of at most so many words (0: of any length)."""
+    dealt = (bank.deal(position + ahead, slots) for ahead in range(len(bank.lines)))
+    return next((line for line in dealt if not most or len(line.split()) <= most), "")
 
 
 def spoken(line: str, who: Person, position: int, *, introduced: bool) -> str:
