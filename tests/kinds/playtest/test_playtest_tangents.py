@@ -65,7 +65,8 @@ def test_a_return_that_announces_itself_is_forced_whatever_the_classifier_says()
     )
     (event,) = played.of_kind("tangent")
     assert "recovery: forced" in event.detail
-    assert event.severity == "warning"
+    assert event.severity == ""
+    assert [one.severity for one in played.of_kind("forced_segue")] == ["warning"]
     assert played.values["forced_segues"] == 1.0
 
 
@@ -183,6 +184,14 @@ def test_what_is_woven_in_is_told_from_what_is_dropped() -> None:
     assert named.woven
     dropped = met((PIZZA, "The whistle blows twice."))
     assert (dropped.woven, dropped.method) == (False, "by-itself")
+
+
+def test_a_return_that_is_announced_has_woven_nothing_in() -> None:
+    told = [*PROSE[:2], f"Anyway, back to the story. Anchovies, then. {PROSE[2]}", *PROSE[3:6]]
+    off = label(group_off_story=True)
+    played = play(Script(narrator=told, relay=lambda _: PIZZA, labels={3: off}), max_turns=5)
+    assert all(event.data["woven"] is False for event in played.of_kind("tangent") if event.data)
+    assert played.values["tangent_woven"] == 0.0
 
 
 @pytest.mark.parametrize(

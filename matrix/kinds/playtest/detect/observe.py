@@ -289,8 +289,11 @@ def _who_left(before: Sequence[Message], relay: str) -> tangents.Left | None:
 
 
 def tangent_finding(ended: tangents.EndedTangent) -> IssueFound:
-    """The event of a tangent that is over; one that did not end well is a warning."""
-    severity = "" if ended.recovery == "natural" else issues.WARNING
+    """The event of a tangent that is over; one that never ended is a warning.
+
+    A forced return is one already, as a forced segue.
+    """
+    severity = issues.WARNING if ended.recovery == "none" else ""
     value = float(ended.length)
     return IssueFound("tangent", ended.initiator, ended.detail, severity, value, ended.data)
 

@@ -264,6 +264,7 @@ def close(
     if not book.since:
         return book, None
     quality = book.quality if recovery != "none" else None
+    woven = woven and recovery == "natural"  # who announces the return has woven nothing in
     ended = EndedTangent(
         book.since,
         turn,
