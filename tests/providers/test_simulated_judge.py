@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from statistics import mean, stdev
 
 from matrix.judging.request import Part, judge_request, judge_system
@@ -57,12 +58,14 @@ def test_a_flaw_or_a_missing_end_scores_lower() -> None:
         assert overall(forced) < overall(clean)
         assert overall(looped) < overall(clean)
         assert overall(cut) < overall(clean)
-    assert "forced" in verdict(forced).reason
+    assert re.search(r"returns? to the story (?:is|are) forced", verdict(forced).reason)
 
 
 def test_a_thing_in_two_states_is_a_contradiction() -> None:
     told = "Narrator: The way back is clear. You go.\nNarrator: The way back is blocked."
     assert look_at(told, story_of(GUIDE)).contradictions == 1
+    spoken = 'Narrator: You go. The way back is clear. "Mind that." The way back is blocked.'
+    assert look_at(spoken, story_of(GUIDE)).contradictions == 1
     assert look_at(told.replace("blocked", "clear"), story_of(GUIDE)).contradictions == 0
 
 

@@ -144,9 +144,30 @@ def test_a_secret_is_told_with_what_it_is() -> None:
     assert "not to say" not in said
 
 
+def test_nobody_is_good_with_the_hands_of_others() -> None:
+    asked = prompts.question_request("What is in your pockets tonight?")
+    past = "Sam sells. Sam, who is good with their hands, came."
+    said = [answer(call_of(system(past, name), asked, 1), TRAITS) for name in ("Ann", "Bo", "Cy")]
+    assert any("with my hands" in one for one in said)
+    assert not any("their hands" in one for one in said)
+
+
+def test_a_relay_says_all_of_us_only_of_what_all_were_for() -> None:
+    split = [("Ann", "Let's go in."), ("Bo", "Let's go in."), ("Cy", "Let's wait outside.")]
+    request = prompts.relay_request("The door is open.", split)
+    speaker = prompts.spokesperson_system(POOL[0], "Sam")  # type: ignore[arg-type]
+    told = [answer(call_of(speaker, request, at), TRAITS) for at in range(80)]
+    assert any(relay.startswith("We go in") for relay in told)
+    assert not [relay for relay in told if "All of us" in relay]
+
+
 def test_what_one_was_told_is_retold_in_the_first_person() -> None:
     assert you_to_i("You know the man. You were at his funeral, and he saw you.") == (
         "I know the man. I was at his funeral, and he saw me."
+    )
+    assert you_to_i("She passes you a cup of tea.") == "She passes me a cup of tea."
+    assert you_to_i("The Duke offers you the thing you most want.") == (
+        "The Duke offers me the thing I most want."
     )
     assert you_to_i("Somebody left you your mother's ring.") == "Somebody left me my mother's ring."
 

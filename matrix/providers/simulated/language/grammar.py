@@ -177,6 +177,8 @@ _YOU_OBJECT_OR_END = re.compile(
     r"\b(with|to|for|at|on|behind|around|before|after|near|between|of|beside|past|from|let|lets|"
     r"tell|tells|told|show|shows|follow|follows|watch|watches|see|sees|give|gives|ask|asks|left|"
     r"meets?|met|beneath|under|above|over|knows?|knew) you\b|\byou(?=[.,;:!?]|$)"
+    r"|\b([a-z]{3,}s|gave|passed|offered|handed|sent|lent|sold) you(?= (?:a|an|the|one|two|his"
+    r"|her|its|their|your|another|some|nothing|something)\b)"
 )
 _YOU_TO_I = {
     "your": "my",
@@ -199,7 +201,7 @@ def you_to_i(text: str) -> str:
         return f"I {verb}" if match[1] else f"{verb} I"
 
     text = _YOU_BE.sub(be, text)
-    text = _YOU_OBJECT_OR_END.sub(lambda match: f"{match[1]} me" if match[1] else "me", text)
+    text = _YOU_OBJECT_OR_END.sub(lambda match: f"{match[1] or match[2] or ''} me".strip(), text)
     return _swapped(text, _YOU_TO_I)
 
 

@@ -198,7 +198,7 @@ def _subjects(transcript: str, state: str) -> set[str]:
     at = transcript.find(phrase)
     while at >= 0:
         lead = transcript[max(0, at - _SUBJECT_LENGTH) : at]
-        found.add(re.split(r"[.?!\n] ?", lead)[-1])
+        found.add(re.split(r"[.?!\n] ?", lead)[-1].lstrip('" '))  # speech may end before it
         at = transcript.find(phrase, at + 1)
     return found
 
@@ -257,7 +257,7 @@ def _reason(seen: Measured) -> str:
     said = [f"About {seen.progress:.0%} of the story is told"]
     said[0] += " and it ends properly." if seen.concluded else " and it never ends."
     if seen.forced:
-        said.append(f"{_times(seen.forced, 'return')} to the story forced.")
+        said.append(f"{_times(seen.forced, 'return', ' to the story')} forced.")
     if seen.loops:
         said.append(f"{_times(seen.loops, 'passage')} repeated word for word.")
     if seen.contradictions:
@@ -271,7 +271,7 @@ def _reason(seen: Measured) -> str:
     return " ".join(said)
 
 
-def _times(number: int, what: str) -> str:
+def _times(number: int, what: str, whither: str = "") -> str:
     if number == 1:
-        return f"One {what} is"
-    return f"{number} {'people' if what == 'person' else what + 's'} are"
+        return f"One {what}{whither} is"
+    return f"{number} {'people' if what == 'person' else what + 's'}{whither} are"

@@ -160,9 +160,9 @@ def _about_character(sheet: Sheet, question: str, rng: random.Random) -> str:
     bank = (*answers.ANYBODY[asked], *answers.OWN[asked][sheet.voice])
     first, seat = _dealt(sheet, question)
     said = bank[(first + seat) % len(bank)]
-    if nudge := _NUDGE.search(sheet.past):
+    if nudge := _nudge(sheet):
         comes = answers.COMES_OF[(first // len(bank) + seat) % len(answers.COMES_OF)]
-        being = nudge[1] if nudge[1].split()[0].endswith("ing") else f"being {nudge[1]}"
+        being = nudge if nudge.split()[0].endswith("ing") else f"being {nudge}"
         said += " " + filled(comes, {"being": being})
     tail = pick(rng, manners.TAILS.get(sheet.mood, ("",)))
     return f"{said} {tail}" if tail and rng.random() < 0.1 else said
@@ -187,10 +187,16 @@ _NUDGE = re.compile(r", who is ([^,.]{3,60}),")
 _VERBS = re.compile(r"(^|, |\band |\bthen )([a-z]+s)\b(?= |,|\.)")
 
 
+def _nudge(sheet: Sheet) -> str:
+    """What is their own, told by themselves ("good with my hands"); empty if nothing is."""
+    match = _NUDGE.search(sheet.past)
+    return re.sub(r"\b(?:his|her|their)\b", "my", match[1]) if match else ""
+
+
 def _about_me(sheet: Sheet) -> str:
     """Something out of the backstory in the first person: what is their own, or how it opens."""
-    if sheet.key % _BY_ARCHETYPE and (nudge := _NUDGE.search(sheet.past)):
-        return f"I'm {nudge[1]}."
+    if sheet.key % _BY_ARCHETYPE and (nudge := _nudge(sheet)):
+        return f"I'm {nudge}."
     first = sentences(sheet.past)[0] if sheet.past else ""
     match = re.match(rf"{re.escape(sheet.name)} ([a-z]+)\b", first)
     if match is None or len(first) > 160:

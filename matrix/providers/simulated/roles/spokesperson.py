@@ -27,7 +27,7 @@ from matrix.providers.simulated.traits import Traits
 _SAID = re.compile(r"^- ([^:\n]{1,40}): (.+(?:\n(?!- |\n).+)*)", re.MULTILINE)
 _VOTE = re.compile(
     r"\b(?:[Ll]et's|I say we|I vote we|I'd rather we|[Oo]bviously we|^We|Happy to|go with:) "
-    r"([a-z][^.,:?!]+)"
+    r"(?!(?:were|are|had|have|was)\b)([a-z][^.,:?!]+)"
 )
 _ACT = re.compile(r"^I(?:'m|'ll|'ve|'d)? ")
 _TALKED = re.compile(
@@ -151,7 +151,8 @@ def _decision(
     votes = Counter(one.vote for one in said if one.vote)
     if votes:
         option, _ = votes.most_common(1)[0]
-        parts = [relays.DECIDED[voice].draw(rng, {"option": option})]
+        told = relays.DECIDED[voice].draw(rng, {"option": option})
+        parts = [told if len(votes) == 1 else told.removesuffix(" All of us.")]
         against = [one for one in said if one.vote and one.vote != option and one.name != name]
         if against and rng.random() < 0.35:
             slots = {"name": against[0].name, "option": against[0].vote}

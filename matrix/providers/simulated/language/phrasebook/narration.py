@@ -58,7 +58,7 @@ GROUP_NODS: Final = Bank(
     "{clause}. Nothing goes wrong, which feels like a debt.",
     "{clause}, which surprises at least one of you.",
     "{clause}. Afterwards nobody can say whose idea it was.",
-    "{clause}, not as quietly as you meant to.",
+    "{clause}. It is louder than you meant it to be.",
 )
 NAMED_NODS: Final = Bank(
     "{did}, and for a moment nobody else moves.",
