@@ -41,7 +41,7 @@ def aggregates(
         BadInput: Nothing is called so, or ``top`` is below 1.
         StoreError: A table cannot be read.
     """
-    from matrix.kinds.reporting import GroupsSessions
+    from matrix.kinds.reporting import CountsOnly, GroupsSessions
     from matrix.report.groups.told import aggregates_of
 
     if top < 1:
@@ -56,6 +56,7 @@ def aggregates(
         None if ALL in by else tuple(by),
         top,
         before,
+        kind.undirected if isinstance(kind, CountsOnly) else (),
     )
 
 

@@ -138,6 +138,17 @@ class GroupsSessions(Protocol):
         ...
 
 
+@runtime_checkable
+class CountsOnly(Protocol):
+    """A kind some of whose scores are neither good nor bad, however many there are of them.
+
+    Attributes:
+        undirected: Names of these; of any other score more is better, or less if the kind says so.
+    """
+
+    undirected: frozenset[str]
+
+
 class EndedSession(NamedTuple):
     """A session that is over, for what a kind says of its whole run.
 
@@ -221,11 +232,15 @@ def file_name(text: str) -> str:
 
 
 class GridCell(NamedTuple):
-    """One cell of a grid: a word, how good it is from 0 to 1 (if it is), and whose it is."""
+    """One cell of a grid: a word, how good it is from 0 to 1 (if it is), whose, and of which turn.
+
+    ``turn`` is ``None`` where the word is about the whole session.
+    """
 
     text: str
     share: float | None = None
     session_id: str = ""
+    turn: int | None = None
 
 
 class Grid(NamedTuple):
@@ -266,6 +281,8 @@ class RunReport(NamedTuple):
             where so much else could not be judged that it would be 1.
         grids: What was looked at, as tables of words, for pages.
         cases: What passed and what did not, one by one.
+        verdict: What it came to, in one sentence, and then what that supports, for whoever reads
+            nothing else. Pages and comments begin with it where nothing is compared.
     """
 
     files: Mapping[str, str]
@@ -279,6 +296,7 @@ class RunReport(NamedTuple):
     judged: int = 0
     grids: tuple[Grid, ...] = ()
     cases: tuple[ReportedCase, ...] = ()
+    verdict: tuple[str, ...] = ()
 
 
 @runtime_checkable

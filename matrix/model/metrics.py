@@ -38,6 +38,9 @@ MOST_NUMBER: Final = 1e150
 LOWER_IS_BETTER: Final = frozenset({*SESSION_METRICS, FAILED}) - {"score"}
 """Those of them of which less is better."""
 
+UNDIRECTED: Final = frozenset({"turns", "calls", "tokens_in", "tokens_out"})
+"""Those of them that are neither good nor bad by themselves; a comparison on one wants less."""
+
 
 def lower_is_better(metric: str, of_kind: Collection[str]) -> bool:
     """Whether less of a metric is better; ``of_kind`` are the scores of which the kind says so."""

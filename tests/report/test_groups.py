@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -164,6 +165,62 @@ def test_the_page_has_averages_ranks_and_issues(quiet: matrix.Run) -> None:
         assert told in text
     anchors = {part.split('"')[0] for part in text.split('href="#')[1:]}
     assert {one for one in anchors if f'id="{one}"' not in text} == set()
+
+
+def _rows(page: str, caption: str) -> dict[str, list[str]]:
+    """Metric -> its cells as HTML, of one table of a page."""
+    body = page.split(f">{caption}</caption>")[1].split("</table>")[0].split("<tbody>")[1]
+    rows = [row.split("</th>") for row in body.split("<tr>")[1:]]
+    return {
+        head.rpartition(">")[2]: re.findall(r"<td[^>]{0,40}>[^<]{0,40}", rest)
+        for head, rest in rows
+    }
+
+
+def test_a_group_is_shaded_from_its_worst_to_its_best_and_not_where_neither_is_better(
+    quiet: matrix.Run,
+) -> None:
+    rows = _rows(api.report(quiet), "Every metric by prompt (played sessions)")
+    (grouping,) = matrix.aggregates(quiet, by=["prompt"]).groupings
+    less = {"cost_usd", "forced_segues", "tangent_avg_length"}
+    neither = {"turns", "calls", "tokens_in", "pulses_expected", "explorations"}
+    told = set[str]()
+    for metric in {"score", "quality_pacing", *less, *neither} & set(grouping.averages):
+        means = [one.mean for one in grouping.averages[metric].values()]
+        best = (min if metric in less else max)(means)
+        for cell, mean in zip(rows[metric], means, strict=True):
+            shaded = metric not in neither and min(means) < max(means)
+            assert ("h4" in cell) == (shaded and mean == best)
+            assert ("h0" in cell) == (shaded and mean != best)
+            told |= {metric} if shaded else set()
+    assert {"score", "cost_usd", "forced_segues"} <= told
+
+
+@pytest.mark.slow
+def test_what_failed_sessions_were_measured_at_is_in_the_means_of_their_group(
+    tmp_path: Path,
+) -> None:
+    factors = {"prompt": ["baseline", "structured"]}
+    limits = {"cost_usd": 150, "turns": 9}
+    run = played(tmp_path, "failing", {"loop": 0.4}, factors=factors, limits=limits)
+    sessions = run.sessions()
+    failed = sessions["outcome"] == "failed"
+    assert failed.any()
+    assert not failed.all()
+    (grouping,) = matrix.aggregates(run, by=["prompt"]).groupings
+    scores = run.frame("scores")
+    loops = scores[scores["turn"].isna() & (scores["name"] == "loops")]
+    own = sessions.set_index("session_id").join(loops.set_index("session_id")["value"])
+    means = own.groupby("prompt", observed=True)[["value", "turns"]].mean()
+    for level, size in grouping.sizes.items():
+        average = grouping.averages["loops"][level]
+        assert average.mean == pytest.approx(means["value"][level])
+        assert average.sessions == size
+        assert grouping.averages["turns"][level].mean == pytest.approx(means["turns"][level])
+    rows = _rows(api.report(run), "Every metric by prompt (played sessions)")
+    scored = own[own["score"].notna()].groupby("prompt", observed=True).size()
+    for cell, (level, size) in zip(rows["score"], grouping.sizes.items(), strict=True):
+        assert (f"({scored[level]} of {size})" in cell) == (scored[level] < size)
 
 
 def test_a_run_without_players_factors_or_issues_is_grouped_by_what_it_has(tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ from matrix.kinds.playtest.table.judge import QUALITY, RUBRIC, judge_session
 from matrix.kinds.playtest.table.review import review_issues
 from matrix.kinds.playtest.table.scoring import (
     SCORE_NAMES,
+    UNDIRECTED,
     record_composite,
     record_counts,
     record_passed,
@@ -93,6 +94,7 @@ class PlaytestKind:
             "relay_left_out",
         }
     )
+    undirected: frozenset[str] = UNDIRECTED
 
     file_options: tuple[FileOption, ...] = OPTIONS
     file_names: tuple[str, ...] = ()

@@ -15,8 +15,8 @@ from matrix.kinds.reporting import GroupsSessions
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.metrics import (
     FAILED,
-    OF_FAILURES_TOO,
     SESSION_METRICS,
+    UNDIRECTED,
     judged_outcome,
     lower_is_better,
 )
@@ -57,6 +57,7 @@ class Grouping(NamedTuple):
         averages: Metric -> level -> average, where any session has one.
         overlaps: Whether any session is in several groups.
         score_digits: Decimals of a score.
+        directions: Metric -> 1 where more is better, -1 where less is; nothing of any other.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Grouping(NamedTuple):
     averages: Mapping[str, Mapping[str, Average]]
     overlaps: bool = False
     score_digits: int = 1
+    directions: Mapping[str, int] = {}
 
 
 class Configuration(NamedTuple):
@@ -95,7 +97,11 @@ class Grouped:
     """A run's sessions with every metric, to be divided."""
 
     def __init__(
-        self, tables: RunTables, of_kind: Collection[str], kind: GroupsSessions | None
+        self,
+        tables: RunTables,
+        of_kind: Collection[str],
+        kind: GroupsSessions | None,
+        undirected: Collection[str] = (),
     ) -> None:
         """Read them.
 
@@ -103,12 +109,14 @@ class Grouped:
             tables: The run's.
             of_kind: Scores of which less is better.
             kind: Its kind, if that divides sessions by who takes part in them.
+            undirected: Scores of which neither more nor less is better.
 
         Raises:
             StoreError: A table is damaged.
         """
         spec = tables.run.run_spec
-        self.lower = of_kind
+        self.lower, self._undirected = of_kind, UNDIRECTED.union(undirected)
+        self._imported = tables.run.imported
         self.factors = factor_columns(tables.run.spec.get("factors") or {})
         needed = dict.fromkeys([*_COLUMNS, *self.factors.values()])
         frame = tables.frame("sessions", list(needed))
@@ -155,7 +163,18 @@ class Grouped:
                 averages[metric] = present
         sizes = {level: int(mask.sum()) for level, mask in masks.items()}
         overlaps = sum(sizes.values()) > len(self.frame)
-        return Grouping(chosen, sizes, averages, overlaps, self.score_digits)
+        found = {metric: self._direction(metric) for metric in averages}
+        directions = {metric: sign for metric, sign in found.items() if sign}
+        return Grouping(chosen, sizes, averages, overlaps, self.score_digits, directions)
+
+    def _direction(self, metric: str) -> int:
+        """1 where more is better, -1 where less is, 0 where nobody has said which."""
+        if metric in self._undirected:
+            return 0
+        if self.less(metric):
+            return -1
+        # of columns of other people's files only the score is known to be good
+        return 0 if self._imported and metric != "score" else 1
 
     def _masks(self, name: str) -> dict[str, Any]:
         if name in self._members:
@@ -188,11 +207,15 @@ class Grouped:
         return sorted(found, key=lambda one: (one.score is None, sign * (one.score or 0.0)))
 
     def extremes(self, most: int) -> tuple[list[RankedSession], list[RankedSession]]:
-        """The best and the worst sessions by score, so many of each, most extreme first."""
+        """The best and the worst sessions by score, so many of each, most extreme first.
+
+        One that is as good as the best is not among the worst.
+        """
         scores = pd.Series(self.metrics["score"]).dropna()
         ordered = scores.sort_values(ascending=self.less("score"), kind="stable")
         best = [self._ranked(int(row)) for row in ordered.index[:most]]
-        worst = [self._ranked(int(row)) for row in ordered.index[::-1][:most]]
+        below = ordered[ordered != ordered.iloc[0]] if len(ordered) else ordered
+        worst = [self._ranked(int(row)) for row in below.index[::-1][:most]]
         return best, worst
 
     def less(self, metric: str) -> bool:
@@ -211,17 +234,18 @@ class Grouped:
 
 
 def _metrics(tables: RunTables, frame: pd.DataFrame) -> dict[str, Any]:
-    """Metric -> a value for each session, NaN where it has none; the score first."""
+    """Metric -> a value for each session, NaN where it has none; the score first.
+
+    Sessions that failed have what was measured of them, as means without them would be those of
+    survivors; only a score that no comparison takes is no score here either.
+    """
     failed = (frame["ends"] != "completed").to_numpy(dtype=float)
     found = {name: frame[name].to_numpy(dtype=float) for name in SESSION_METRICS}
     found[FAILED] = failed
     scores = session_scores(tables, frame["session_id"].tolist(), _is_told)
     found |= {name: scores[name] for name in sorted(scores) if name not in found}
     scored = frame["ends"].isin(("completed", "timeout")).to_numpy()
-    return {
-        name: values if name in OF_FAILURES_TOO else np.where(scored, values, np.nan)
-        for name, values in found.items()
-    }
+    return found | {"score": np.where(scored, found["score"], np.nan)}
 
 
 def _is_told(name: str) -> bool:

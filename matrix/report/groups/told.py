@@ -23,8 +23,8 @@ ANY_WIDTH: Final = 1_000_000
 _QUOTE: Final = 90
 _GAP: Final = 2
 _DESCRIPTIVE: Final = (
-    "Plain means of the sessions that have a value: nothing is tested, and nothing balanced, as it "
-    "is in a comparison."
+    "Plain means of the sessions that have a value, failed ones too; where not all of a group have "
+    "one, how many do. Nothing is tested, and nothing balanced, as it is in a comparison."
 )
 _IN_SEVERAL: Final = "A session counts in every group that it is in."
 
@@ -69,6 +69,7 @@ def aggregates_of(
     by: Sequence[str] | None = None,
     top: int = 5,
     before: RunTables | None = None,
+    undirected: Collection[str] = (),
 ) -> Aggregates:
     """Divide and rank the sessions of a run.
 
@@ -79,12 +80,13 @@ def aggregates_of(
         by: What to divide by; ``None``: all there is.
         top: How many of the best and of the worst sessions.
         before: An earlier run, to say what is new since.
+        undirected: Scores of which neither more nor less is better.
 
     Raises:
         BadInput: There is nothing of a name in ``by``.
         StoreError: A table is damaged.
     """
-    grouped = Grouped(tables, of_kind, kind)
+    grouped = Grouped(tables, of_kind, kind, undirected)
     best, worst = grouped.extremes(top)
     issues = tuple(issues_in(tables))
     return Aggregates(
@@ -108,8 +110,7 @@ def aggregate_sections(found: Aggregates, width: int, most: int) -> Iterator[Sec
         yield from grouping_sections(grouping, width)
     if found.ranking:
         yield ranking_section(found.ranking, found.score_digits)
-    yield sessions_section("Best sessions by score", found.best, found.score_digits)
-    yield sessions_section("Worst sessions by score", found.worst, found.score_digits)
+    yield from (section for section, _ in extremes_told(found))
     yield issues_section(found.issues, most, found.run)
     if found.since is not None:
         yield since_section(found.since)
@@ -121,8 +122,7 @@ def report_sections(found: Aggregates, most: int) -> Iterator[Section]:
         return
     if len(found.ranking) > 1:
         yield ranking_section(found.ranking, found.score_digits)
-    yield sessions_section("Best sessions by score", found.best, found.score_digits)
-    yield sessions_section("Worst sessions by score", found.worst, found.score_digits)
+    yield from (section for section, _ in extremes_told(found))
     for grouping in found.divided:
         yield from grouping_sections(grouping, ANY_WIDTH)
     if found.issues:
@@ -132,16 +132,20 @@ def report_sections(found: Aggregates, most: int) -> Iterator[Section]:
 def grouping_sections(grouping: Grouping, width: int) -> Iterator[Section]:
     """Metrics by level: a row a metric, a column a level."""
     first = max((len(name) for name in grouping.averages), default=0)
+    cells = {
+        level: {
+            metric: _mean(metric, of_levels.get(level), grouping.score_digits, size)
+            for metric, of_levels in grouping.averages.items()
+        }
+        for level, size in grouping.sizes.items()
+    }
     headers = {level: f"{in_line(level)} ({size:,})" for level, size in grouping.sizes.items()}
     title = f"Every metric by {grouping.name} (played sessions):"
-    tables, digits = list(_fitting(headers, width - first)), grouping.score_digits
+    widths = {level: max(map(len, (headers[level], *own.values()))) for level, own in cells.items()}
+    tables = list(_fitting(widths, width - first))
     for levels in tables:
         rows = [
-            [
-                metric,
-                *(_mean(metric, of_levels.get(level), digits) for level in levels),
-            ]
-            for metric, of_levels in grouping.averages.items()
+            [metric, *(cells[level][metric] for level in levels)] for metric in grouping.averages
         ]
         right = tuple(range(1, len(levels) + 1))
         notes = [_DESCRIPTIVE, *([_IN_SEVERAL] if grouping.overlaps else [])]
@@ -149,12 +153,12 @@ def grouping_sections(grouping: Grouping, width: int) -> Iterator[Section]:
         yield Section(title, ["metric", *(headers[one] for one in levels)], rows, right, notes)
 
 
-def _fitting(headers: Mapping[str, str], width: int) -> Iterator[list[str]]:
+def _fitting(widths: Mapping[str, int], width: int) -> Iterator[list[str]]:
     """Levels in tables that are no wider than ``width``, at least one in each."""
     row: list[str] = []
     used = 0
-    for level, header in headers.items():
-        own = len(header) + _GAP
+    for level, widest in widths.items():
+        own = widest + _GAP
         if row and used + own > width:
             yield row
             row, used = [], 0
@@ -164,8 +168,11 @@ def _fitting(headers: Mapping[str, str], width: int) -> Iterator[list[str]]:
         yield row
 
 
-def _mean(metric: str, average: Average | None, digits: int) -> str:
-    return "-" if average is None else metric_value(metric, average.mean, score=digits)
+def _mean(metric: str, average: Average | None, digits: int, size: int) -> str:
+    if average is None:
+        return "-"
+    told = metric_value(metric, average.mean, score=digits)
+    return told if average.sessions == size else f"{told} ({average.sessions:,} of {size:,})"
 
 
 def ranking_section(ranking: Sequence[Configuration], digits: int) -> Section:
@@ -192,8 +199,15 @@ def ranking_section(ranking: Sequence[Configuration], digits: int) -> Section:
     )
 
 
-def sessions_section(title: str, sessions: Sequence[RankedSession], digits: int) -> Section:
-    """Sessions by score, those of imported results with their units."""
+def extremes_told(found: Aggregates) -> Iterator[tuple[Section, Sequence[RankedSession]]]:
+    """The best and the worst sessions, each as a table, with what its rows are of."""
+    worse = "none is worse than the best" if found.best else "none has one"
+    for title, own, none in (("Best", found.best, "none has one"), ("Worst", found.worst, worse)):
+        yield _sessions(f"{title} sessions by score", own, found.score_digits, none), own
+
+
+def _sessions(title: str, sessions: Sequence[RankedSession], digits: int, none: str) -> Section:
+    """Sessions by score, those of imported results with their units; ``none`` if there are none."""
     named = any(one.unit for one in sessions)
     rows = [
         [
@@ -207,7 +221,7 @@ def sessions_section(title: str, sessions: Sequence[RankedSession], digits: int)
         for one in sessions
     ]
     if not rows:
-        return Section(f"{title}: none has one.", [], [])
+        return Section(f"{title}: {none}.", [], [])
     unit = ["unit"] if named else []
     headers = ["session", *unit, "score", "scenario", "variant", "outcome"]
     return Section(f"{title}:", headers, rows, (1 + len(unit),))

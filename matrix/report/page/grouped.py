@@ -9,15 +9,19 @@ from matrix.report.groups.averages import Grouping
 from matrix.report.groups.issues import Issue
 from matrix.report.groups.told import (
     ANY_WIDTH,
+    extremes_told,
     grouping_sections,
     issues_section,
     ranking_section,
-    sessions_section,
 )
 from matrix.report.page.blocks import Block, DataTable, TableCell, anchor_of, shade
 from matrix.report.page.known import RunFacts
 
 _MOST_ISSUES: Final = 200
+_SHADES: Final = (
+    "Shaded in each row from the worst mean (orange) to the best (blue); a row is not shaded where "
+    "nothing says whether more or less is better."
+)
 
 
 def groups_of(run: RunFacts, shown: set[str]) -> Iterator[Block]:
@@ -27,12 +31,9 @@ def groups_of(run: RunFacts, shown: set[str]) -> Iterator[Block]:
         return
     if len(found.ranking) > 1:
         yield DataTable.of(ranking_section(found.ranking, found.score_digits))
-    for title, sessions in (("Best", found.best), ("Worst", found.worst)):
-        table = DataTable.of(
-            sessions_section(f"{title} sessions by score", sessions, found.score_digits)
-        )
-        ids = [one.session for one in sessions]
-        yield _linked(table, 0, [(one, None) for one in ids], shown)
+    for section, sessions in extremes_told(found):
+        places = [(one.session, None) for one in sessions]
+        yield _linked(DataTable.of(section), 0, places, shown)
     yield from map(_shaded, found.divided)
 
 
@@ -70,17 +71,18 @@ def _linked(
 
 
 def _shaded(grouping: Grouping) -> DataTable:
-    """Averages, each row shaded from its lowest to its highest."""
+    """Averages, each row shaded from its worst to its best where it is known which is which."""
     (section,) = grouping_sections(grouping, ANY_WIDTH)
     table = DataTable.of(section)
     rows = []
-    for row, averages in zip(table.rows, grouping.averages.values(), strict=True):
-        means = [one.mean for one in averages.values()]
+    for row, (metric, averages) in zip(table.rows, grouping.averages.items(), strict=True):
+        sign = grouping.directions.get(metric, 0)
+        means = [sign * one.mean for one in averages.values()]
         cells = [
-            cell._replace(shade=shade(averages[level].mean, min(means), max(means)))
+            cell._replace(shade=shade(sign * averages[level].mean, min(means), max(means)))
             if level in averages
             else cell
             for level, cell in zip(grouping.sizes, row[1:], strict=True)
         ]
         rows.append([row[0], *cells])
-    return table._replace(rows=rows)
+    return table._replace(rows=rows, notes=[*table.notes, _SHADES])

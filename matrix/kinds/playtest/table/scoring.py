@@ -107,6 +107,22 @@ COUNTED: Final = (
 )
 """Scores that need no judge."""
 
+UNDIRECTED: Final = frozenset(
+    {
+        "pulses_detected",
+        "pulses_expected",
+        "pulses_opening",
+        "pulses_middle",
+        "pulses_closing",
+        "tangent_count",
+        "explorations",
+        "private_moments",
+        "private_payoffs",
+        "private_shared",
+    }
+)
+"""Counts of what a story and its players bring, and shares of where: neither good nor bad."""
+
 
 class CompositeParts(NamedTuple):
     """Parts of the composite, each from 0 to 1, ``None`` where there is nothing to go by."""
