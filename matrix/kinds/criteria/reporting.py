@@ -149,7 +149,15 @@ def report_of(run: EndedRun) -> RunReport:
         judged=missed,
         grids=(*_grids(played), *_criteria(tested)),
         cases=tuple(_cases(tested, unplayed)),
+        verdict=tuple(_verdict(counted, passed, len(unplayed))),
     )
+
+
+def _verdict(counted: Sequence[Cell], passed: int, unplayed: int) -> Iterator[str]:
+    lost = f"{unplayed} session{'s were' if unplayed > 1 else ' was'} not played to the end"
+    told = [*([_rate(counted, passed)] if counted else []), *([lost] if unplayed else [])]
+    if told:
+        yield "; ".join(told) + "."
 
 
 _OUTCOMES: Final = {"PASS": "passed", "FAIL": "failed", "skipped": "skipped"}

@@ -133,6 +133,7 @@ def report_of(run: EndedRun) -> RunReport:
             )
             for case in cases
         ),
+        verdict=(f"{_rate(cases, passed)}.", *touched) if cases else tuple(touched),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -149,7 +150,39 @@ def report_of(run: EndedRun) -> RunReport:
         *_pins(sessions),
         grids=tuple(_grids(rates, sessions)),
         cases=tuple(_cases(rates, unplayed)),
+        verdict=tuple(_verdict(rates, unplayed)),
     )
+
+
+def _verdict(rates: Sequence[Rate], unplayed: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """How many assertions reach their thresholds, and what so many runs support."""
+    if rates:
+        reached = sum(one.holds is True for one in rates)
+        missed = sum(one.holds is False for one in rates)
+        left = [
+            f"{count} {word}"
+            for count, word in (
+                (missed, "missed"),
+                (len(rates) - reached - missed, "left open by judges that failed"),
+                (len(unplayed), "runs not played to their end"),
+            )
+            if count
+        ]
+        layers = [(layer, _reached(rates, layer)) for layer in (STRUCTURAL, CONTENT)]
+        told = ", ".join(f"{layer} {text}" for layer, text in layers if text[:1].isdigit())
+        head = f"{reached} of {len(rates)} assertions reach the pass rate that they need"
+        yield "; ".join([f"{head} ({told})", *left]) + "."
+        if (runs := max(one.runs for one in rates)) < _ENOUGH_RUNS:
+            yield f"{_supported(rates, runs)}."
+
+
+_TURN: Final = re.compile(r"t([0-9]{1,4})\.")
+
+
+def _turn_of(assertion: str, word: str) -> int | None:
+    """The turn that an assertion is about, if it is about one that was played."""
+    found = _TURN.match(assertion)
+    return None if found is None or word == UNREACHED else int(found[1])
 
 
 def _grids(rates: Sequence[Rate], sessions: Sequence[Mapping[str, Any]]) -> Iterator[Grid]:
@@ -169,7 +202,7 @@ def _grids(rates: Sequence[Rate], sessions: Sequence[Mapping[str, Any]]) -> Iter
                     GridCell(f"{one.passed} of {one.runs}", one.passed / one.runs),
                     GridCell(f"{one.threshold:g}"),
                     *(
-                        GridCell(word, float(word == PASS), session)
+                        GridCell(word, float(word == PASS), session, _turn_of(one.id, word))
                         for word, session in zip(one.words, runs, strict=False)
                     ),
                 ),

@@ -88,7 +88,13 @@ def page_of_session(tables: RunTables, session_id: str) -> Page:
 
 def _verdict(run: RunFacts) -> Iterator[Block]:
     summary, study = run.summary, run.study
-    yield Prose(verdict_line(summary), "verdict")
+    own = () if run.told is None else run.told.verdict
+    if own and summary.comparison is None:
+        yield Prose(own[0] + noted(summary.run.simulation), "verdict")
+        yield from map(Prose, [*own[1:], verdict_line(summary)])
+    else:
+        yield Prose(verdict_line(summary), "verdict")
+        yield from map(Prose, own)
     if study is not None:
         yield Facts(verdict_facts(study))
         yield from (Prose(told, "warning") for told in study.caveats)
@@ -114,7 +120,7 @@ def _grid(grid: Grid, shown: set[str]) -> DataTable:
             *(
                 TableCell(
                     one.text,
-                    anchor_of(one.session_id) if one.session_id in shown else "",
+                    anchor_of(one.session_id, one.turn) if one.session_id in shown else "",
                     shade(one.share, 0.0, 1.0),
                 )
                 for one in cells

@@ -16,6 +16,7 @@ from matrix.store.reading.told import units_in
 _MOST_CAUSES: Final = 12
 _MOST_OF_A_CAUSE: Final = 8
 _MOST_CITED: Final = 20
+_BROKEN: Final = ("failed", "errored")
 
 
 def failures_of(run: RunFacts, frame: Any, shown: set[str]) -> Iterator[Block]:
@@ -94,10 +95,10 @@ def to_look_at_of(run: RunFacts, frame: Any, shown: set[str]) -> Iterator[Block]
     """Where to begin reading."""
     rows: list[list[TableCell]] = []
     digits = max(2, score_digits(run.summary.run.plan.score_range))
-    marks, units = first_issues(run.tables), units_in(run.tables)
+    marks, units = turns_to_look_at(run.tables, frame), units_in(run.tables)
     for word, session in looked_at_of(run, frame):
         row = frame[frame["session_id"] == session].iloc[0]
-        turn = marks.get(session, int(row["turns"]))
+        turn = marks[session]
         score, unit = row["score"], unit_of_row(run.tables.run, row, units)
         rows.append(
             [
@@ -118,23 +119,35 @@ def to_look_at_of(run: RunFacts, frame: Any, shown: set[str]) -> Iterator[Block]
         yield DataTable("Where to begin reading", headers, rows, (4,))
 
 
-def first_issues(tables: RunTables) -> dict[str, int]:
-    """Session -> the turn of its first problem, the most serious kind first."""
+def turns_to_look_at(tables: RunTables, frame: Any) -> dict[str, int]:
+    """Session -> the turn that it is read for: its worst one.
+
+    That is the last one of a session that failed or errored; else the one with the most errors, of
+    equals the one with the most issues, of equals the first; without any, the last.
+    """
     events = tables.frame("events", ["session_id", "turn", "severity"])
-    events = events[events["severity"].notna()]
-    order = {"error": 0, "warning": 1}
-    ranks = events.assign(rank=[order.get(str(one), 2) for one in events["severity"]])
-    first = ranks.sort_values(["rank", "turn"]).drop_duplicates("session_id")
-    return {str(s): int(t) for s, t in zip(first["session_id"], first["turn"], strict=True)}
+    events = events[events["severity"].notna()].assign(errors=events["severity"] == "error")
+    counts = events.groupby(["session_id", "turn"], observed=True)["errors"].agg(["sum", "size"])
+    order = ["sum", "size", "turn"]
+    worst = counts.reset_index().sort_values(order, ascending=[False, False, True])
+    worst = worst.drop_duplicates("session_id")
+    marks = dict(zip(worst["session_id"].astype(str), worst["turn"].astype(int), strict=True))
+    columns = (frame[name] for name in ("session_id", "outcome", "turns"))
+    return {
+        str(session): int(turns) if outcome in _BROKEN else marks.get(str(session), int(turns))
+        for session, outcome, turns in zip(*columns, strict=True)
+    }
 
 
 def looked_at_of(run: RunFacts, frame: Any) -> list[tuple[str, str]]:
-    """What a session is an example of, and which one."""
+    """What a session is an example of, and which one; none as good as the best is a bad one."""
     found = dict[str, str]()
     scored = frame[frame["score"].notna()].sort_values("score")
+    lower = scored[scored["score"] < scored["score"].max()]["session_id"].astype(str)
     for word, session in run.summary.extremes.items():
-        found.setdefault(session, word)
-    for session in scored["session_id"].head(3):
+        if word != "worst" or session in set(lower):
+            found.setdefault(session, word)
+    for session in lower.head(3):
         found.setdefault(str(session), "among the worst")
     for session in scored["session_id"].tail(2):
         found.setdefault(str(session), "among the best")

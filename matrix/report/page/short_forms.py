@@ -11,12 +11,12 @@ from xml.etree import ElementTree as ET
 
 from matrix.kinds.reporting import ReportedCase
 from matrix.model.lines import csv_cell, in_line
-from matrix.report.page.failures import first_issues, looked_at_of
+from matrix.report.page.failures import looked_at_of, turns_to_look_at
 from matrix.report.page.known import RunFacts, level_columns, levels_of, unit_of_row
 from matrix.report.run.explained import explanation_lines
 from matrix.report.run.report_file import escaped
 from matrix.report.run.summary_text import head_line, spent_line, verdict_line
-from matrix.report.text import plural
+from matrix.report.text import noted, plural
 from matrix.store.reading.reader import RunTables
 from matrix.store.reading.told import notes_of, tells_failures, units_in, untold_in
 from matrix.store.run.made_here import NOT_MADE_HERE, is_made_here
@@ -36,7 +36,12 @@ _COUNTED: Final = {"failed": "failures", "error": "errors", "skipped": "skipped"
 def as_github(run: RunFacts) -> str:
     """A comment for a pull request: verdict, cost, variants, and the three turns to look at."""
     summary = run.summary
-    lines = [f"**{escaped(verdict_line(summary))}**", ""]
+    own = () if run.told is None else run.told.verdict
+    said = [f"**{escaped(verdict_line(summary))}**"]
+    if own and summary.comparison is None:
+        said = [f"**{escaped(own[0] + noted(summary.run.simulation))}**", *map(escaped, own[1:])]
+        said.append(escaped(verdict_line(summary)))
+    lines = [said[0], "", *said[1:]]
     if not is_made_here(summary.run_dir, summary.run):
         lines.append(f"Received: {escaped(NOT_MADE_HERE)}")
     lines.append(f"{escaped(head_line(summary))}; {spent_line(summary)}")
@@ -96,20 +101,19 @@ def _gates(lines: Sequence[str]) -> list[str]:
 
 def _turns(run: RunFacts) -> Iterator[str]:
     frame = run.tables.frame("sessions")
-    marks = first_issues(run.tables)
+    marks = turns_to_look_at(run.tables, frame)
     rows = {str(row["session_id"]): row for row in frame.to_dict("records")}
     units = units_in(run.tables)
     order = {"failed": 0, "worst": 1, "among the worst": 2}
     found = sorted(looked_at_of(run, frame), key=lambda one: order.get(one[0], 3))
     for word, session in found[:_TURNS]:
         row = rows[session]
-        turn = marks.get(session, int(row["turns"]))
         levels = levels_of(run.summary.run, row)
         where = ", ".join(filter(None, [_place(run.tables, row, units), levels]))
         command = f"`matrix show {run.summary.run.run_id} {session[:12]}`"
         if run.summary.run.imported:
             command = f"`matrix report {run.summary.run.run_id} --session {session[:12]}`"
-        began = "" if run.summary.run.imported else f"turn {turn} of "
+        began = "" if run.summary.run.imported else f"turn {marks[session]} of "
         yield f"- {word}: {began}{escaped(where)} ({command})"
 
 
