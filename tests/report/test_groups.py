@@ -152,6 +152,17 @@ def test_a_group_that_there_is_not_is_named_with_those_that_there_are(quiet: mat
         matrix.aggregates(quiet, top=0)
 
 
+def test_what_a_scenario_cost_is_told_in_total_and_a_session(quiet: matrix.Run) -> None:
+    costs = quiet.sessions().groupby("scenario", observed=True)["cost_usd"].agg(["sum", "mean"])
+    assert len(costs) == 2
+    rows = _rows(api.report(quiet), "What each scenario cost")
+    markdown = (quiet.path / "report.md").read_text()
+    for scenario, (total, each) in costs.iterrows():
+        told = [cell.rpartition(">")[2] for cell in rows[str(scenario)]]
+        assert told[1:] == [f"{total:.4f}", f"{each:.4f}"]
+        assert f"| {' | '.join([str(scenario), *told])} |" in markdown
+
+
 def test_the_page_has_averages_ranks_and_issues(quiet: matrix.Run) -> None:
     text = api.report(quiet)
     wanted = [
@@ -169,7 +180,7 @@ def test_the_page_has_averages_ranks_and_issues(quiet: matrix.Run) -> None:
 
 def _rows(page: str, caption: str) -> dict[str, list[str]]:
     """Metric -> its cells as HTML, of one table of a page."""
-    body = page.split(f">{caption}</caption>")[1].split("</table>")[0].split("<tbody>")[1]
+    body = page.split(f">{caption}</span>")[1].split("</table>")[0].split("<tbody>")[1]
     rows = [row.split("</th>") for row in body.split("<tr>")[1:]]
     return {
         head.rpartition(">")[2]: re.findall(r"<td[^>]{0,40}>[^<]{0,40}", rest)

@@ -82,6 +82,14 @@ class Configuration(NamedTuple):
     usd: float | None
 
 
+class ScenarioCost(NamedTuple):
+    """What the sessions of a scenario cost in dollars, whatever became of them."""
+
+    scenario: str
+    sessions: int
+    usd: float
+
+
 class RankedSession(NamedTuple):
     """A session by its score; ``unit`` is what an imported one is paired on, by its own name."""
 
@@ -126,10 +134,17 @@ class Grouped:
         ends = zip(frame["outcome"].astype(str), frame["error_class"], strict=True)
         judged = [judged_outcome(end, _text(error), limit) for end, error in ends]  # type: ignore[arg-type]
         frame["ends"] = judged
+        begun = frame[frame["cost_usd"].notna()].groupby("scenario", observed=True, sort=False)
+        spent = begun["cost_usd"].agg(["size", "sum"])
         frame = frame[frame["ends"].isin(PLAYED)].reset_index(drop=True)
         frame["session_id"] = frame["session_id"].astype(str)
         self.frame = frame
         untold = untold_in(tables)
+        self.costs = [
+            ScenarioCost(str(name), int(row["size"]), float(row["sum"]))
+            for name, row in spent.iterrows()
+            if "cost_usd" not in untold
+        ]
         known = _metrics(tables, frame)
         self.metrics = {name: values for name, values in known.items() if name not in untold}
         self.score_digits = score_digits(tables.run.plan.score_range)

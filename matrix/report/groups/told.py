@@ -13,6 +13,7 @@ from matrix.report.groups.averages import (
     Grouped,
     Grouping,
     RankedSession,
+    ScenarioCost,
 )
 from matrix.report.groups.issues import Issue, Since, issues_in, issues_since
 from matrix.report.text import Section, metric_value, number, plural, usd_each
@@ -40,6 +41,7 @@ class Aggregates(NamedTuple):
         issues: Every problem, the most serious first.
         since: What of them is new, where an earlier run was named.
         score_digits: Decimals of a score.
+        costs: What each scenario cost, where that is known.
     """
 
     run: str
@@ -50,6 +52,7 @@ class Aggregates(NamedTuple):
     issues: tuple[Issue, ...]
     since: Since | None
     score_digits: int = 1
+    costs: tuple[ScenarioCost, ...] = ()
 
     @property
     def divided(self) -> tuple[Grouping, ...]:
@@ -98,6 +101,7 @@ def aggregates_of(
         issues,
         None if before is None else issues_since(tables, issues, before),
         grouped.score_digits,
+        tuple(grouped.costs),
     )
 
 
@@ -123,6 +127,8 @@ def report_sections(found: Aggregates, most: int) -> Iterator[Section]:
     if len(found.ranking) > 1:
         yield ranking_section(found.ranking, found.score_digits)
     yield from (section for section, _ in extremes_told(found))
+    if found.costs:
+        yield costs_section(found.costs)
     for grouping in found.divided:
         yield from grouping_sections(grouping, ANY_WIDTH)
     if found.issues:
@@ -197,6 +203,17 @@ def ranking_section(ranking: Sequence[Configuration], digits: int) -> Section:
         (0, *numbers),
         ["Over all scenarios. By means alone: `matrix compare` says what is shown to be better."],
     )
+
+
+def costs_section(costs: Sequence[ScenarioCost]) -> Section:
+    """What each scenario cost, in total and a session."""
+    rows = [
+        [one.scenario, f"{one.sessions:,}", f"{one.usd:.4f}", usd_each(one.usd / one.sessions)]
+        for one in costs
+    ]
+    note = "Of all sessions that were begun; what calls outside of sessions cost is not in it."
+    headers = ["scenario", "sessions", "$ in total", "$ a session"]
+    return Section("What each scenario cost:", headers, rows, (1, 2, 3), [note])
 
 
 def extremes_told(found: Aggregates) -> Iterator[tuple[Section, Sequence[RankedSession]]]:
@@ -314,6 +331,7 @@ def aggregates_as_data(found: Aggregates) -> dict[str, Any]:
             }
             for one in found.groupings
         },
+        "scenario_costs": [one._asdict() for one in found.costs],
         "ranking": [one._asdict() for one in found.ranking],
         "best": [_ranked_as_data(one) for one in found.best],
         "worst": [_ranked_as_data(one) for one in found.worst],

@@ -25,19 +25,19 @@ def failures_of(run: RunFacts, frame: Any, shown: set[str]) -> Iterator[Block]:
         rows = [
             [
                 TableCell(session[:16], anchor_of(session) if session in shown else ""),
+                TableCell(_end_of(row)[:300]),
+                TableCell(_turns_of(run, row)),
                 TableCell(str(row["scenario"])),
                 TableCell(levels_of(run.summary.run, row)),
-                TableCell(_turns_of(run, row)),
-                TableCell(_end_of(row)[:300]),
             ]
             for session, row in ((str(row["session_id"]), row) for row in own)
         ]
         more = f" ({len(own)} of {one.sessions:,} shown)" if one.sessions > len(own) else ""
         yield DataTable(
             f"{one.name}: {plural(one.sessions, 'session')}{more}",
-            ["session", "scenario", "variant", "turns", "why"],
+            ["session", "why", "turns", "scenario", "variant"],  # what decides stands first
             rows,
-            (3,),
+            (2,),
         )
     cut = [(name, f"{count:,} sessions") for name, count in run.summary.censored.items()]
     if cut:
@@ -103,20 +103,20 @@ def to_look_at_of(run: RunFacts, frame: Any, shown: set[str]) -> Iterator[Block]
         rows.append(
             [
                 TableCell(word),
-                TableCell(session[:16], anchor_of(session) if session in shown else ""),
-                TableCell(str(row["scenario"])),
-                TableCell(levels_of(run.summary.run, row)),
-                TableCell("-" if score != score else number(float(score), digits)),
                 TableCell(
                     unit if run.summary.run.imported else f"turn {turn}",
                     anchor_of(session, turn) if session in shown and turn else "",
                 ),
+                TableCell("-" if score != score else number(float(score), digits)),
                 TableCell(_end_of(row)[:200]),
+                TableCell(str(row["scenario"])),
+                TableCell(levels_of(run.summary.run, row)),
+                TableCell(session[:16], anchor_of(session) if session in shown else ""),
             ]
         )
     if rows:
-        headers = ["", "session", "scenario", "variant", "score", "look at", "ended"]
-        yield DataTable("Where to begin reading", headers, rows, (4,))
+        headers = ["", "look at", "score", "ended", "scenario", "variant", "session"]
+        yield DataTable("Where to begin reading", headers, rows, (2,))
 
 
 def turns_to_look_at(tables: RunTables, frame: Any) -> dict[str, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from matrix.report.groups.told import costs_section
 from matrix.report.page.blocks import Block, DataTable, Figure, Prose
 from matrix.report.page.drawing import draw
 from matrix.report.page.known import RunFacts, figure
@@ -19,6 +20,8 @@ from matrix.report.study.study_sections import cost_quality_section
 
 def money_of(run: RunFacts) -> Iterator[Block]:
     """What was spent: as the run went on, and on what."""
+    if run.grouped is not None and run.grouped.costs:
+        yield DataTable.of(costs_section(run.grouped.costs))
     if run.summary.run.imported:
         yield Prose(f"Money: {spent_line(run.summary)}.")
         yield from _beside_quality(run)

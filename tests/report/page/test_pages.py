@@ -123,6 +123,17 @@ def test_a_page_is_whole_wherever_it_is_opened(
         assert _is_reached(page) == []
 
 
+def test_a_table_that_goes_on_sideways_says_so(browser: Browser, page_file: Path) -> None:
+    with opened(browser, page_file, 390, "light") as page:
+        told: list[list[bool]] = page.evaluate(
+            "[...document.querySelectorAll('.scroll')].filter(one => one.checkVisibility())"
+            ".map(one => [one.scrollWidth > one.clientWidth,"
+            " one.querySelector('.more').checkVisibility()])"
+        )
+        assert all(goes_on == said for goes_on, said in told)
+        assert any(goes_on for goes_on, _ in told)
+
+
 def test_a_link_opens_the_turn_that_it_names(browser: Browser, page_file: Path) -> None:
     with opened(browser, page_file, 1280, "light") as page:
         links = page.locator("#look a")

@@ -56,7 +56,7 @@ def test_a_session_is_read_for_its_worst_turn_and_a_failed_one_for_its_last(tmp_
     wanted = {"crowded": 3, "warned": 3, "broken": last}
     assert {how: int(turn) for turn, how in found} == wanted
     page = (project.path("it") / "report.html").read_text()
-    table = page.split("Where to begin reading</caption>")[1].split("</table>")[0]
+    table = page.split("Where to begin reading</span>")[1].split("</table>")[0]
     for how, turn in wanted.items():
         (row,) = (row for row in table.split("<tr>") if f">{how}<" in row)
         assert f">turn {turn}<" in row
@@ -68,10 +68,10 @@ def test_a_session_as_good_as_the_best_is_not_among_the_worst(tmp_path: Path) ->
     page = (project.path("it") / "report.html").read_text()
     frame = project.tables("it").frame("sessions")
     best = str(frame[frame["score"] == 1.0]["session_id"].iloc[0])[:16]
-    look = page.split("Where to begin reading</caption>")[1].split("</table>")[0]
+    look = page.split("Where to begin reading</span>")[1].split("</table>")[0]
     (row,) = (row for row in look.split("<tr>") if best in row)
     assert "worst" not in row
-    worst = page.split("Worst sessions by score</caption>")[1].split("</table>")[0]
+    worst = page.split("Worst sessions by score</span>")[1].split("</table>")[0]
     assert best not in worst
 
 
