@@ -254,13 +254,15 @@ class Grid(NamedTuple):
 class ReportedCase(NamedTuple):
     """One thing that passed or did not, for programs that count such things (JUnit).
 
-    ``outcome`` is ``passed``, ``failed``, ``error`` (it could not be told) or ``skipped``.
+    ``outcome`` is ``passed``, ``failed``, ``error`` (it could not be told) or ``skipped``;
+    ``noticed`` is what was seen on the way, whatever the outcome.
     """
 
     group: str
     name: str
     outcome: str
     told: str = ""
+    noticed: str = ""
 
 
 class RunReport(NamedTuple):

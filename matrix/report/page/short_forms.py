@@ -11,6 +11,7 @@ from xml.etree import ElementTree as ET
 
 from matrix.kinds.reporting import ReportedCase
 from matrix.model.lines import csv_cell, in_line
+from matrix.report.groups.issues import issues_in
 from matrix.report.page.failures import looked_at_of, turns_to_look_at
 from matrix.report.page.known import RunFacts, level_columns, levels_of, unit_of_row
 from matrix.report.run.explained import explanation_lines
@@ -158,6 +159,8 @@ def as_junit(run: RunFacts) -> str:
             tag = {"failed": "failure", "error": "error", "skipped": "skipped"}.get(case.outcome)
             if tag is not None:
                 ET.SubElement(element, tag, message=_xml(case.told)[:500]).text = _xml(case.told)
+            if case.noticed:
+                ET.SubElement(element, "system-out").text = _xml(case.noticed)
     ET.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
@@ -167,6 +170,10 @@ def _sessions(run: RunFacts) -> Iterator[ReportedCase]:
         "completed": "passed", "timeout": "passed", "failed": "failed", "errored": "error",
     }  # fmt: skip
     units, known = units_in(run.tables), tells_failures(run.summary.run)
+    issues: dict[str, list[str]] = {}
+    for one in issues_in(run.tables):
+        line = in_line(f"{one.severity} in turn {one.turn}: {one.kind} {one.subject}".rstrip())
+        issues.setdefault(one.session, []).append(line)
     for row in run.tables.frame("sessions").to_dict("records"):
         levels = levels_of(run.summary.run, row)
         name = f"{levels or 'session'}, {unit_of_row(run.tables.run, row, units)}"
@@ -175,7 +182,8 @@ def _sessions(run: RunFacts) -> Iterator[ReportedCase]:
         outcome = words.get(str(row["outcome"]), "skipped")
         if not known and outcome == "passed" and row["score"] != row["score"]:
             outcome, told = "skipped", f"no score, and whether it failed is not told; {told}"
-        yield ReportedCase(str(row["scenario"]), name, outcome, told)
+        seen = "; ".join(issues.get(str(row["session_id"]), []))
+        yield ReportedCase(str(row["scenario"]), name, outcome, told, seen)
 
 
 def as_csv(tables: RunTables) -> str:

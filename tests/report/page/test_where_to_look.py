@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -55,6 +56,12 @@ def test_a_session_is_read_for_its_worst_turn_and_a_failed_one_for_its_last(tmp_
     last = int(frame[frame["how"] == "broken"]["turns"].iloc[0])
     wanted = {"crowded": 3, "warned": 3, "broken": last}
     assert {how: int(turn) for turn, how in found} == wanted
+    junit = ET.fromstring(project.matrix("report", "it", "--format", "junit").out)
+    noticed = {case.get("name"): case.findtext("system-out") for case in junit.iter("testcase")}
+    assert noticed["warned, round 0"] == "; ".join(
+        f"warning in turn {turn}: odd" for turn in (2, 3, 3)
+    )
+    assert noticed["sound, round 0"] is None
     page = (project.path("it") / "report.html").read_text()
     table = page.split("Where to begin reading</span>")[1].split("</table>")[0]
     for how, turn in wanted.items():
