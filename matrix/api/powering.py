@@ -178,6 +178,7 @@ def _of_run(matchup: Matchup, metric: str, seen: Pilot) -> PowerQuestion:
         round_nano=seen.round_nano or None,
         metric=metric,
         unit=matchup.unit,
+        paired=matchup.paired,
     )
 
 
@@ -215,6 +216,7 @@ def _overlaid(
         failure_icc=start.failure_icc,
         metric=start.metric,
         unit=start.unit,
+        paired=start.paired,
         pilot=seen if _spread(given) is None else None,
         yes_no=(0.0, 1.0) if given["yes_no"] else None,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Final, Literal
 
@@ -78,6 +79,7 @@ _MORE: Final = frozenset(
         "saved", "saving", "savings", "reduction", "efficiency", "effectiveness", "accuracy",
         "quality", "throughput", "revenue", "profit", "income", "earned", "earnings", "gain",
         "correct", "f1", "reciprocal", "percentile", "no", "not", "non", "without", "anti",
+        "umsatz", "gewinn", "ertrag", "einnahmen",
     }
 )  # fmt: skip
 """What a name is of which more is better, whatever else it has."""
@@ -86,11 +88,25 @@ _UNITS: Final = frozenset(
      "percent", "mean", "avg", "median", "total", "in", "out", "file", "p50", "p90", "p95", "p99",
      "score"}
 )  # fmt: skip
+_EARNED: Final = frozenset(
+    {
+        "sales", "sale", "basket", "order", "orders", "purchase", "purchases", "arpu", "ltv", "gmv",
+        "value", "refund", "bonus",
+    }
+)  # fmt: skip
+"""What an amount is of which more may be better, beside those of ``_MORE``."""
+_GERMAN: Final = re.compile(
+    r"\w*(?:kosten|preise?|ausgaben|dauer|zeit(?:en)?|latenz(?:en)?|sekunden|minuten"
+    r"|fehler(?:n|rate|quote|zahl|anzahl)?|halluzination(?:en)?|abweichung(?:en)?|risik[oe]n?)"
+)
+"""How a word ends in German, whose words are put together, of which less is better."""
 _TIMES: Final = frozenset({"s", "sec", "second", "min", "minute", "h", "hour"})
 
 
-def less_is_better(name: str) -> bool:
+def less_is_better(name: str, *, money: bool = False) -> bool:
     """Whether a metric is one of which less is better, by what it is called.
+
+    Of what is known to be ``money``, less is, unless it is earned.
 
     Money, times and tokens say so wherever a name has them (``total_cost_eur``); of other names the
     last word does, but for units and sums: ``error rate``. What is had in a time is better with
@@ -106,11 +122,13 @@ def less_is_better(name: str) -> bool:
         words = words[:at]
     if set(words) & _MORE:
         return False
+    if money and not set(words) & _EARNED:
+        return True
     if set(words) & _AMOUNTS:
         return "score" not in words
     while words and words[-1] in _UNITS:
         words.pop()
-    return bool(words) and words[-1] in _LESS
+    return bool(words) and (words[-1] in _LESS or _GERMAN.fullmatch(words[-1]) is not None)
 
 
 def score_fault(name: str, value: object) -> str:

@@ -299,6 +299,8 @@ def test_the_readme_tells_the_usual_names_and_words() -> None:
         names.FELL_SHORT, names.ENDED_WELL, names.NO_RESULT,
     )  # fmt: skip
     assert known == {word for table in tables for word in table}
+    [owners] = [one for one in text.split("\n\n") if one.startswith("Whose rows they are")]
+    assert set(re.findall(r"`([^`]+)`", owners)) == {*names.WHOSE, "_id"}
 
 
 @pytest.mark.parametrize("scale", [1, 0.01, 100], ids=["as-it-is", "smaller", "larger"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -116,3 +117,16 @@ def test_a_folder_stands_for_the_logs_in_it(here: Path, matrix: Matrix) -> None:
     told = matrix("import", "logs/deeper", "nowhere.csv")
     assert told.code == 2
     assert "logs/deeper: is a folder without logs (.eval or .json)" in told.stderr
+
+
+def test_tests_that_did_not_pass_are_failures_of_a_build(here: Path, matrix: Matrix) -> None:
+    results = json.loads(promptfoo(here / "pf.json", 0.5).read_text())
+    again = [{**one, "success": True} for one in results["results"]["results"]]
+    results["results"]["results"] += again
+    (here / "pf.json").write_text(json.dumps(results))
+    assert matrix("import", "pf.json", "--run-id", "it").code == 0
+    suite = ElementTree.fromstring(matrix("report", "it", "--format", "junit").stdout)[0]
+    assert suite.get("failures") == "30"
+    names = [case.get("name", "") for case in suite.iter("testcase")]
+    assert len(set(names)) == 120
+    assert {name.rpartition(", ")[2] for name in names} == {"repeat 1", "repeat 2"}

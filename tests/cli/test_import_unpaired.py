@@ -215,11 +215,40 @@ def test_rows_of_units_that_one_variant_has_are_averaged(here: Path) -> None:
     assert found.question.sd == pytest.approx(float(np.sqrt(means.var(axis=1, ddof=1).sum())))
 
 
-def test_a_column_that_says_whose_rows_are_whose_is_named(here: Path) -> None:
-    study = studied(here, "whose", ("user", "model", "score"), users())
-    assert [one for one in study.caveats if "user has 12 values for 120 rows of a" in one]
+@pytest.mark.parametrize("owner", ["user", "user_id", "kunde", "Session ID", "shop_id"])
+def test_rows_of_one_owner_are_no_independent_ones(here: Path, owner: str) -> None:
+    rows = [[number, *row] for number, row in enumerate(users(), 1)]
+    found = studied(here, "whose", ("row_id", owner, "model", "score"), rows)
+    named = studied(here, "named", ("unit", "model", "score"), users())
+    assert found.verdict.comparisons == named.verdict.comparisons
+    assert f"no {owner} is in two variants" in found.caveats[0]
+    assert "more units of each variant" in found.settling.sentence
+
+
+def test_few_values_of_an_id_may_be_anything_but_are_told_first(here: Path) -> None:
+    rows = [[f"{row[1]}{at % 3}", *row[1:]] for at, row in enumerate(users())]
+    study = studied(here, "few", ("batch_id", "model", "score"), rows)
+    assert "though batch_id has 3 values for 120 rows of a" in study.caveats[0]
+    assert "120 rows of a, 120 rows of b" in study.rests_on
     said = studied(here, "known", ("unit", "model", "score"), users())
     assert not [one for one in said.caveats if "values for" in one]
+
+
+def test_people_that_have_seen_both_sides_by_accident_pair_nothing(here: Path) -> None:
+    rows = users()
+    rows[120][0] = "a0"  # one row of b, of a user of a
+    study = studied(here, "slipped", ("user_id", "model", "score"), rows)
+    assert "no more than 1 of 24 of user_id are in two variants" in study.caveats[0]
+    assert "12 units of a, 13 units of b" in study.rests_on
+    path = write_csv(here / "said.csv", ("user_id", "model", "score"), rows)
+    said = python_api.import_results(path, unit="user_id", run_id="said", results=here / "results")
+    assert said.compare().verdict.kind == "not_enough_data"
+
+
+def test_people_that_have_seen_both_sides_are_pairs(here: Path) -> None:
+    rows = [[row[0][1:], *row[1:]] for row in users()]  # type: ignore[index]
+    study = studied(here, "crossed", ("user_id", "model", "score"), rows)
+    assert "12 complete units" in study.sentence
 
 
 def test_a_small_sample_without_spread_beats_nobody(here: Path) -> None:
@@ -265,3 +294,25 @@ def test_rows_that_are_all_there_twice_are_told(here: Path) -> None:
     assert not [
         one for one in studied(here, "once", ("model", "score"), rows).caveats if "identical" in one
     ]
+
+
+def test_copies_are_told_where_chance_makes_none(here: Path) -> None:
+    draws = random.Random(5)
+    rows = [[model, draws.randint(0, 1), draws.gauss(900, 90)] for model in "ab" for _ in range(60)]
+    headers = ("model", "correct", "latency_ms")
+    assert not [one for one in studied(here, "own", headers, rows).caveats if "identical" in one]
+    told = studied(here, "copied", headers, rows + rows[:7]).caveats
+    assert [one for one in told if "7 of 127 rows are identical to an earlier one" in one]
+
+
+@pytest.mark.parametrize("digits", [0, 1])
+def test_rows_that_are_alike_by_chance_are_no_copies(here: Path, digits: int) -> None:
+    draws = random.Random(6)
+    for seed in range(5):
+        rows = [
+            [model, draws.randint(0, 1), round(draws.gauss(9, 2), digits)]
+            for model in "ab"
+            for _ in range(150)
+        ]
+        study = studied(here, f"chance{seed}", ("model", "correct", "latency_s"), rows)
+        assert not [one for one in study.caveats if "identical" in one]

@@ -217,9 +217,11 @@ def test_less_money_time_and_failures_are_better_whatever_they_are_called(
             "bugs", "mistakes", "wrong", "incorrect", "misses", "regret", "penalty", "harm",
             "unsafe", "risk", "complaints", "refusal_rate", "refusals", "fpr", "fnr", "bias",
             "defects", "rank", "toxicity", "violations", "hallucinations", "riskScore",
+            "Gesamtkosten", "Preis", "Antwortzeit_s", "Halluzinationen", "Fehlerrate", "Latenz",
         )),
         *((name, False) for name in (
             "unbiased", "harmless", "risk_free", "no_errors", "reciprocal_rank", "helpful",
+            "Genauigkeit", "Zeitersparnis", "Kosteneinsparung", "fehlerfrei",
         )),
     ],
 )  # fmt: skip
@@ -243,3 +245,13 @@ def test_which_way_a_score_counts_is_said_with_what_turns_it(here: Path, matrix:
         assert f"Verdict: {first} beats" not in turned
         asked = " ".join(matrix("compare", name, turn).stdout.split())
         assert f"That {other} is better is said here, and not in the run." in asked
+
+
+@pytest.mark.parametrize(("name", "less"), [("Betrag", True), ("Umsatz", False), ("sales", False)])
+def test_less_of_an_amount_is_better_unless_it_is_earned(
+    here: Path, matrix: Matrix, name: str, less: bool
+) -> None:
+    rows = [[*row[:3], f"{5 + at % 7}.50 €"] for at, row in enumerate(paired(6.0))]
+    write_csv(here / "r.csv", ("id", "model", "score", name), rows)
+    made = " ".join(matrix("import", "r.csv", "--run-id", "it").stdout.split())
+    assert f"{'less' if less else 'more'} is better: {name}" in made

@@ -43,6 +43,7 @@ from matrix.store.foreign.results import (
     NONE,
     ForeignResults,
     Wishes,
+    in_several,
     outcome_of,
 )
 from matrix.store.run.driven import setting_up
@@ -227,7 +228,7 @@ def _check_lower(read: ForeignResults, wishes: Wishes, *, lower: bool | None) ->
 
 def _scores_low(read: ForeignResults) -> bool:
     """Whether the score is something of which less is better, by what it is called."""
-    return read.exported is None and less_is_better(read.score_name)
+    return read.exported is None and _less(read, read.score_name)
 
 
 def _lower_metrics(read: ForeignResults, wishes: Wishes) -> list[str]:
@@ -235,7 +236,11 @@ def _lower_metrics(read: ForeignResults, wishes: Wishes) -> list[str]:
     if read.exported is not None:
         return []
     names = {name for row in read.rows for name in row.metrics}
-    return sorted(name for name in names if name in wishes.lower or less_is_better(name))
+    return sorted(name for name in names if name in wishes.lower or _less(read, name))
+
+
+def _less(read: ForeignResults, name: str) -> bool:
+    return less_is_better(name, money=name in read.money)
 
 
 def _source_of(path: Path, clean: Cleaning) -> dict[str, str | int]:
@@ -425,7 +430,10 @@ def _weighty(read: ForeignResults, arranged: Arranged, wishes: Wishes) -> list[s
     unit = in_line(read.unit[:LONGEST_NAME])
     why = "no column of a usual name says which rows belong together"
     if unit:
+        several, units = in_several(read.rows)
         why = f"no {unit} is in two variants"
+        if several:
+            why = f"no more than {several:,} of {units:,} of {unit} are in two variants"
     taken = "Rows are taken as independent samples of each variant"
     if arranged.grouped:
         taken = (
@@ -433,7 +441,9 @@ def _weighty(read: ForeignResults, arranged: Arranged, wishes: Wishes) -> list[s
             f"{arranged.repeats:,}), and as independent of the others"
         )
     told = f"Not paired: {why}. {taken}"
-    if read.exported is None:
+    if read.doubt:
+        told += f", {read.doubt}"
+    elif read.exported is None:
         told += "; if they are answers to the same questions, name the column that says which"
         told += ": --unit COLUMN"
     elif not unit:

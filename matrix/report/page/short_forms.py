@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 from xml.etree import ElementTree as ET
 
+import numpy as np
+
 from matrix.kinds.reporting import ReportedCase
 from matrix.model.lines import csv_cell, in_line
 from matrix.report.groups.issues import issues_in
@@ -19,6 +21,7 @@ from matrix.report.run.report_file import escaped
 from matrix.report.run.summary_text import head_line, spent_line, verdict_line
 from matrix.report.text import noted, plural
 from matrix.store.reading.reader import RunTables
+from matrix.store.reading.session_scores import session_scores
 from matrix.store.reading.told import notes_of, tells_failures, units_in, untold_in
 from matrix.store.run.made_here import NOT_MADE_HERE, is_made_here
 
@@ -174,16 +177,44 @@ def _sessions(run: RunFacts) -> Iterator[ReportedCase]:
     for one in issues_in(run.tables):
         line = in_line(f"{one.severity} in turn {one.turn}: {one.kind} {one.subject}".rstrip())
         issues.setdefault(one.session, []).append(line)
-    for row in run.tables.frame("sessions").to_dict("records"):
+    rows = run.tables.frame("sessions").to_dict("records")
+    short = _fell_short(run, [str(row["session_id"]) for row in rows])
+    for row, fell_short in zip(rows, short, strict=True):
         levels = levels_of(run.summary.run, row)
         name = f"{levels or 'session'}, {unit_of_row(run.tables.run, row, units)}"
+        if row["repeat"] == row["repeat"]:  # not where nothing is repeated
+            name += f", repeat {row['repeat']}"
         why = row["end_reason"] if isinstance(row["end_reason"], str) else ""
         told = f"{row['outcome']}: {why} (session {row['session_id']})"
         outcome = words.get(str(row["outcome"]), "skipped")
         if not known and outcome == "passed" and row["score"] != row["score"]:
             outcome, told = "skipped", f"no score, and whether it failed is not told; {told}"
+        if fell_short and outcome == "passed":
+            outcome, told = (
+                "failed",
+                f"not passed, as its file says, with {row['score']:.3g}; {told}",
+            )
         seen = "; ".join(issues.get(str(row["session_id"]), []))
         yield ReportedCase(str(row["scenario"]), name, outcome, told, seen)
+
+
+_PASSED: Final = frozenset({"passed", "pass", "success"})
+
+
+def _fell_short(run: RunFacts, sessions: Sequence[str]) -> list[bool]:
+    """Of which results their file says that they did not pass: by a metric, or their score."""
+    if not run.summary.run.imported:
+        return [False] * len(sessions)
+    by_score = (
+        str(run.summary.run.spec["options"]["taken"].get("score", "")).partition(", ")[0] in _PASSED
+    )
+    found = session_scores(
+        run.tables, sessions, lambda name: name in _PASSED or (by_score and name == "score")
+    )
+    short = np.zeros(len(sessions), dtype=bool)
+    for values in found.values():
+        short |= values == 0.0
+    return [bool(one) for one in short]
 
 
 def as_csv(tables: RunTables) -> str:

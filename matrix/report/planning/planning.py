@@ -12,6 +12,7 @@ from math import ceil, inf, sqrt
 from matrix.model.lines import in_line
 from matrix.model.money import NanoUSD
 from matrix.model.notebook import text_as_html
+from matrix.report.text import plural
 from matrix.stats import (
     PowerGoal,
     RoundsToWin,
@@ -95,6 +96,7 @@ class PowerQuestion:
         unit: What an independent observation is called.
         pilot: The run that the spread is from.
         yes_no: The two values of a yes/no score, the lower first; ``None`` for other scores.
+        paired: Whether a unit has sessions of all variants; otherwise it is one variant's.
     """
 
     goal: PowerGoal
@@ -111,6 +113,16 @@ class PowerQuestion:
     unit: str = "round"
     pilot: Pilot | None = None
     yes_no: tuple[float, float] | None = None
+    paired: bool = True
+
+    def counted(self, units: int) -> str:
+        """So many units, in words."""
+        return plural(units, self.unit) + self.of_each
+
+    @property
+    def of_each(self) -> str:
+        """Whose units are counted, where a unit is one variant's; else empty."""
+        return "" if self.paired else " of each variant"
 
     @property
     def apart(self) -> float | None:

@@ -51,7 +51,7 @@ def _sentences(answer: PowerAnswer) -> list[str]:
 
 
 def _needed(need: Need, question: PowerQuestion) -> str:
-    rounds = plural(need.rounds.total, question.unit)
+    rounds = question.counted(need.rounds.total)
     return (
         f"A difference of {_value(need.effect)} "
         f"({need.effect / question.sd:.2g} standard deviations) takes {rounds}: "
@@ -60,7 +60,7 @@ def _needed(need: Need, question: PowerQuestion) -> str:
 
 
 def _shown(shown: Shown, question: PowerQuestion) -> str:
-    start = f"{plural(shown.rounds, question.unit)} ({plural(shown.sessions, 'session')})"
+    start = f"{question.counted(shown.rounds)} ({plural(shown.sessions, 'session')})"
     cost = _money(shown.cost_nano)
     if question.budget_nano is not None:
         cost = ""
@@ -98,6 +98,7 @@ def cannot_win(question: PowerQuestion, rounds: int, gate_pairs: int) -> str:
     """Why so many rounds cannot name a winner by its scores alone, and what would help."""
     pairs = rounds * question.pairs
     needed = -(-gate_pairs // question.pairs)
+    what = plural(gate_pairs, "pair" if question.paired else "row")
     if needed <= MIN_ROUNDS:
         return f"No winner can be named: a verdict takes {MIN_ROUNDS} {question.unit}s."
     of_import = question.unit in ("unit", "row")  # which has no spec
@@ -107,8 +108,8 @@ def cannot_win(question: PowerQuestion, rounds: int, gate_pairs: int) -> str:
     return (
         f"No winner can be named unless the better one also fails less: that it fails at most "
         f"{100 * question.failure_margin:.3g} points more often takes "
-        f"{plural(gate_pairs, 'pair')} without a failure, and {plural(rounds, question.unit)} "
-        f"{'has' if rounds == 1 else 'have'} {pairs:,}. Plan {plural(needed, question.unit)}, "
+        f"{what} without a failure, and {question.counted(rounds)} "
+        f"{'has' if rounds == 1 else 'have'} {pairs:,}. Plan {question.counted(needed)}, "
         f"{more}."
     )
 
@@ -119,7 +120,7 @@ def _facts(answer: PowerAnswer) -> list[tuple[str, str]]:
     rows = []
     if answer.needed is not None and (scores := answer.needed.rounds.scores) is not None:
         chance = f"for a chance of {100 * goal.power:.3g} %"
-        rows.append(("scores", f"{plural(scores, unit)}, {chance}"))
+        rows.append(("scores", f"{question.counted(scores)}, {chance}"))
     if question.missing:
         share = f"{100 * question.missing:.2g} %"
         told = f"{share} of sessions have none, as in that run: counted, as it takes {MIN_ROUNDS} "
@@ -130,17 +131,23 @@ def _facts(answer: PowerAnswer) -> list[tuple[str, str]]:
     pilot = question.pilot
     if pilot is not None and pilot.failure_rate:
         more = answer.gate_rounds_at_rate
-        needs = "more than can be counted" if more is None else plural(more, unit)
+        needs = "more than can be counted" if more is None else question.counted(more)
         sure = f"for a chance of {100 * goal.power:.3g} % to pass"
         rows.append(("", f"if {failing(question)}: {needs} {sure}, by simulation"))
     if answer.needed is not None and answer.needed.rounds.at_rate is not None:
-        rows.append(("both", f"{plural(answer.needed.rounds.total, unit)}"))
-    rows += [("any verdict", plural(MIN_ROUNDS, unit)), ("looks", _ENGINES[goal.engine])]
+        rows.append(("both", question.counted(answer.needed.rounds.total)))
+    rows += [("any verdict", question.counted(MIN_ROUNDS)), ("looks", _ENGINES[goal.engine])]
     sure = f"{100 * (1 - goal.alpha):.4g} % confidence"
-    rows.append(
-        ("plan", f"{goal.n_variants} variants, {plural(question.pairs, 'pair')} per {unit}, {sure}")
-    )
+    rows.append(("plan", f"{goal.n_variants} variants{_per_unit(question)}, {sure}"))
     return rows + _from(answer)
+
+
+def _per_unit(question: PowerQuestion) -> str:
+    if question.paired:
+        return f", {plural(question.pairs, 'pair')} per {question.unit}"
+    return (
+        "" if question.unit == "row" else f", {plural(question.pairs, 'row')} per {question.unit}"
+    )
 
 
 def _of_values(question: PowerQuestion) -> list[tuple[str, str]]:
@@ -167,8 +174,9 @@ def failing(question: PowerQuestion) -> str:
 
 def gate_words(question: PowerQuestion, pairs: int, rounds: int) -> str:
     """What the failure gate takes, as pairs and as rounds."""
+    what = plural(pairs, "pair" if question.paired else "row")
     return (
-        f"{plural(pairs, 'pair')} without a failure = {plural(rounds, question.unit)}, to show at "
+        f"{what} without a failure = {question.counted(rounds)}, to show at "
         f"most {100 * question.failure_margin:.3g} points more failures"
     )
 
@@ -183,7 +191,7 @@ def _from(answer: PowerAnswer) -> list[tuple[str, str]]:
         f"{plural(pilot.rounds, question.unit)} of {pilot.run_id}"
     )
     if answer.needed_at_worst is not None:
-        text += f"; at the upper end it takes {plural(answer.needed_at_worst, question.unit)}"
+        text += f"; at the upper end it takes {question.counted(answer.needed_at_worst)}"
     text += noted(pilot.simulated)
     return [("spread", text)]
 
@@ -203,7 +211,8 @@ def _table(answer: PowerAnswer) -> str:
         ]
         for need in answer.table
     ]
-    note = f"{units} to name a winner; chance to name it with so many {question.unit}s"
+    chance = f"chance to name it with so many {question.unit}s"
+    note = f"{units}{question.of_each} to name a winner; {chance}"
     return f"{columns(headers, rows, right=range(len(headers)))}\n({note})"
 
 

@@ -82,7 +82,7 @@ def settling_of(judged: MatchupVerdict) -> Settling:
     lead = "At least " if verdict.reasons[0] == "too few rounds" else ""
     anew = _anew(judged, each)
     if not anew:
-        needed = f"{lead}{about}{_so_many(rounds, unit, each)}"
+        needed = f"{lead}{about}{_so_many(judged, rounds, each)}"
         even = " for an even chance" if is_even_chance(verdict) else ""
         anew = f"{needed} would be needed{even} to say more{_to_win(judged, rounds, each)}. "
     told = f"{anew[0].upper()}{anew[1:]}{_plan(judged)}"
@@ -169,9 +169,8 @@ def _anew(judged: MatchupVerdict, each: NanoUSD | None) -> str:
         return f"About {plural(requested, unit)} are needed: more than {whose} was planned with. "
     if verdict.rules.engine == "open-ended" and not decided:
         plays = f"`{resume_command(sources[0].run_dir, f' --per-cell {requested}')}`"
-        return (
-            f"About {_so_many(more, unit, each)} would be needed to say more; {plays} plays them. "
-        )
+        needed = _so_many(judged, more, each)
+        return f"About {needed} would be needed to say more; {plays} plays them. "
     of_all = _round_nano(judged, of_all=True)
     cost = "" if of_all is None else f" (about {show_usd(requested * of_all)} for all its variants)"
     return f"About {plural(requested, unit)} are needed, all in a new run{cost}: " + (
@@ -199,7 +198,7 @@ def _closer(judged: MatchupVerdict, more: int, each: NanoUSD | None) -> str:
     unit, sources = judged.matchup.unit, judged.matchup.sources
     grows = judged.verdict.rules.engine == "open-ended" or sources[0].run.imported
     if grows or unit != "round":
-        return _so_many(more, unit, each)
+        return _so_many(judged, more, each)
     whole, of_all = more + max(judged.verdict.rounds_used, 1), _round_nano(judged, of_all=True)
     cost = "" if of_all is None else f" (about {show_usd(whole * of_all)} for all variants)"
     what = "a new run" if len(sources) == 1 else "new runs"
@@ -211,11 +210,14 @@ def _plan(judged: MatchupVerdict) -> str:
     return f"`matrix power --from {run}` plans it in full, with the failures that were seen."
 
 
-def _so_many(rounds: int, unit: str, each: NanoUSD | None) -> str:
-    counted = plural(rounds, f"more {unit}")
+def _so_many(judged: MatchupVerdict, rounds: int, each: NanoUSD | None) -> str:
+    unit = judged.matchup.unit
+    whose = "" if judged.matchup.paired else " of each variant"
+    counted = f"{plural(rounds, f'more {unit}')}{whose}"
     if each is None:
         return counted
-    return f"{counted} (about {show_usd(rounds * each)}, at {show_usd(each)} a {unit} so far)"
+    one = unit if judged.matchup.paired else f"{unit} of all variants"
+    return f"{counted} (about {show_usd(rounds * each)}, at {show_usd(each)} a {one} so far)"
 
 
 def _round_nano(judged: MatchupVerdict, *, of_all: bool = False) -> NanoUSD | None:

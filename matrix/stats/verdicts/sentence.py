@@ -181,7 +181,8 @@ def _needed(words: Wording, extra: int, what: str = "") -> str:
     """So many more rounds; all of them in a new run where this one's plan may not grow."""
     if played := _played(words, extra):
         return f"{count(played + extra, words.paired_on)} needed{what}, in a new run"
-    return f"{count(extra, f'more {words.paired_on}')} needed{what}"
+    whose = " of each variant" if words.unpaired else ""
+    return f"{count(extra, f'more {words.paired_on}')}{whose} needed{what}"
 
 
 def _played(words: Wording, extra: int) -> int:

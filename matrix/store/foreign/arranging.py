@@ -21,10 +21,12 @@ from matrix.store.foreign.results import (
     ForeignRow,
     RowFaults,
     groups_something,
+    in_several,
     pairs_something,
     shown,
     twice_in,
 )
+from matrix.store.foreign.tabular.names import is_whose
 
 MOST_PLACES: Final = 20_000_000
 """Units x scenarios x repeats x variants; comparisons lay them out in memory."""
@@ -92,6 +94,7 @@ def arrange(results: ForeignResults, source: str, *, must_pair: bool) -> Arrange
         grouped = results.exported.grouped and not paired
     else:
         paired = bool(results.unit) and (pairs_something(rows) or _one_variant(rows))
+        paired = paired and (must_pair or not _slipped(results.unit, rows))
         grouped = bool(results.unit) and not paired and groups_something(rows)
     faults = RowFaults(source)
     notes: tuple[str, ...] = ()
@@ -124,6 +127,18 @@ def arrange(results: ForeignResults, source: str, *, must_pair: bool) -> Arrange
         content_hash([results.unit, units], length=32) if paired else "",
         notes,
     )
+
+
+def _slipped(unit: str, rows: Sequence[ForeignRow]) -> bool:
+    """Whether whose rows they are is one variant's each, but for a few that somebody let slip.
+
+    Users of an A/B test are no pairs because one in ten, at most, has seen both of its sides.
+    """
+    several, units = in_several(rows)
+    return is_whose(unit) and several * _FEW <= units and groups_something(rows)
+
+
+_FEW: Final = 10
 
 
 def _one_variant(rows: Sequence[ForeignRow]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -133,7 +133,9 @@ class ForeignResults(NamedTuple):
             keep their numbers.
         simulated: Whether the files say that simulated models played in it.
         notes: What a verdict on them has to be read with, in sentences.
+        doubt: What makes it doubtful that rows are independent, as a clause; empty for nothing.
         score_name: What the score is called in the file, which says whether less of it is better.
+        money: Metrics, and the score by its column's name, that are amounts of money.
         tells_costs: Whether the file says of every result what it cost, be it nothing.
         no_costs: Why nothing is said of costs, where the file has some; empty for nothing.
         twice: What there is to do about a unit that is in one variant twice.
@@ -148,7 +150,9 @@ class ForeignResults(NamedTuple):
     exported: ExportedFacts | None = None
     simulated: bool = False
     notes: tuple[str, ...] = ()
+    doubt: str = ""
     score_name: str = ""
+    money: frozenset[str] = frozenset()
     tells_costs: bool = False
     no_costs: str = ""
     twice: str = "what tells repeats apart is said with --repeat COLUMN"
@@ -173,6 +177,14 @@ def pairs_something(rows: Sequence[ForeignRow]) -> bool:
     """Whether a unit is in two variants."""
     seen: dict[tuple[str, str], tuple[str, ...]] = {}
     return any(seen.setdefault((row.scenario, row.unit), row.levels) != row.levels for row in rows)
+
+
+def in_several(rows: Sequence[ForeignRow]) -> tuple[int, int]:
+    """How many units are in several variants, and how many there are."""
+    variants = defaultdict[str, set[tuple[str, ...]]](set)
+    for row in rows:
+        variants[row.unit].add(row.levels)
+    return sum(len(own) > 1 for own in variants.values()), len(variants)
 
 
 def groups_something(rows: Sequence[ForeignRow]) -> bool:

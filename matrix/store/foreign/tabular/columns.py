@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from matrix.model.errors import did_you_mean
 from matrix.model.lines import in_line
 from matrix.model.metrics import less_is_better
 from matrix.store.foreign.results import (
     LONGEST_NAME,
     NONE,
     Wishes,
-    groups,
     shown,
 )
-from matrix.store.foreign.tabular.currencies import DOLLARS, Cell
+from matrix.store.foreign.tabular.currencies import DOLLARS
+from matrix.store.foreign.tabular.finder import Finder
 from matrix.store.foreign.tabular.names import (
     ANSWERED,
     ASKED,
     COST,
-    COUNTERS,
     ERROR,
     EXIT,
     FLAG,
@@ -51,11 +48,9 @@ from matrix.store.foreign.tabular.table import (
     is_yes_or_no,
     listed,
 )
+from matrix.store.foreign.tabular.unit_columns import unit_cells, usual_unit
 from matrix.store.foreign.tabular.units import (
-    UnitCell,
-    counts_rows,
     numbers_scores,
-    pairs,
     same_topics,
     splits,
 )
@@ -116,7 +111,7 @@ def columns_of(
         told = "is the table `sessions` of a run, which does not say what the run was; export the "
         say(None, "", f"{told}run itself: `matrix export RUN --to csv` or `--to inspect` come back")
         return None
-    finder = _Finder(table, say)
+    finder = Finder(table, say)
 
     def numeric(place: int) -> bool:
         return is_numeric(finder.cells(place), words=True)
@@ -152,10 +147,10 @@ def columns_of(
         variants = (found,)
     why_left, notes = dict[int, str](), list[str]()
     if wishes.unit is None:
-        unit = _usual_unit(finder, tables, variants, score, why_left, notes)
+        unit = usual_unit(finder, tables, variants, score, why_left, notes)
     elif wishes.unit == NONE:
         finder.usual(UNIT)  # a number of a row is no metric
-    elif unit >= 0 and numbers_scores(_unit_cells(tables, table, unit, variants, score)):
+    elif unit >= 0 and numbers_scores(unit_cells(tables, table, unit, variants, score)):
         name = in_line(table.headers[unit][:LONGEST_NAME])
         notes.append(
             f"{name} numbers the rows in the order of their scores, in every variant: pairs by it "
@@ -269,51 +264,6 @@ def columns_of(
     )
 
 
-class _Finder:
-    """Columns of one table that are not taken yet."""
-
-    def __init__(self, table: ForeignTable, say: Callable[[int | None, str, str], None]) -> None:
-        self.table, self.say = table, say
-        self.taken: set[int] = set()
-
-    def named(self, flag: str, name: str) -> int:
-        """The column that the user names; -1 where there is none, which is told."""
-        headers = self.table.headers
-        exact = [place for place, header in enumerate(headers) if header == name]
-        alike = [place for place, header in enumerate(headers) if plain(header) == plain(name)]
-        for place in exact or alike[:1]:
-            if place in self.taken:
-                self.say(None, flag, f"{name!r} is taken for something else already")
-                return -1
-            self.taken.add(place)
-            return place
-        hint = did_you_mean(name, list(headers))
-        self.say(None, flag, f"found {name!r}; the columns are {listed(headers)}{hint}")
-        return -1
-
-    def usual(self, names: Sequence[str], fits: Callable[[int], bool] = lambda _: True) -> int:
-        """The first free column of one of these names; -1 for none."""
-        free = {
-            plain(header): place
-            for place, header in reversed(list(enumerate(self.table.headers)))
-            if place not in self.taken
-        }
-        for name in names:
-            place = free.get(name, -1)
-            if place >= 0 and fits(place):
-                self.taken.add(place)
-                return place
-        return -1
-
-    def all(self, names: Sequence[str], fits: Callable[[int], bool]) -> tuple[int, ...]:
-        """All free columns of these names."""
-        found = [place for one in names if (place := self.usual((one,), fits)) >= 0]
-        return tuple(sorted(found))
-
-    def cells(self, place: int) -> Iterable[Cell]:
-        return (cells[place] for _, cells in self.table.rows)
-
-
 def _passed_over(table: ForeignTable) -> str:
     """Which column of a usual name for the score has other words than known ones, and which."""
     for place, header in enumerate(table.headers):
@@ -357,97 +307,6 @@ def _wide(table: ForeignTable, unit: int, taken: Collection[int]) -> str:
         f"pandas.{read}({source}).melt({melted}).to_csv('long.csv', index=False)`; "
         "keep the columns of variants alone in value_vars"
     )
-
-
-def _usual_unit(
-    finder: _Finder,
-    tables: Sequence[ForeignTable],
-    variants: Sequence[int],
-    score: int,
-    why_left: dict[int, str],
-    notes: list[str],
-) -> int:
-    """The first column of a usual name that pairs rows, or else groups them, or else at all.
-
-    None that only counts rows: those of one number would be pairs by accident.
-    """
-    headers = finder.table.headers
-    tried = list[int]()
-
-    @cache
-    def cells(place: int) -> list[UnitCell]:
-        return _unit_cells(tables, finder.table, place, variants, score)
-
-    def pairs_rows(place: int) -> bool:
-        tried.append(place)
-        return pairs((one.unit, one.variant) for one in cells(place))
-
-    def groups_rows(place: int) -> bool:
-        tried.append(place)
-        return groups([(one.unit, one.variant) for one in cells(place)])
-
-    def leave(place: int, what: str) -> None:
-        name = in_line(headers[place][:LONGEST_NAME])
-        finder.taken.add(place)  # a number of a row is no metric
-        why_left[place] = f" ({what})"
-        notes.append(
-            f"{name} {what}, so it is taken for no unit: rows of one number need not belong "
-            f"together. Say --unit {name} if they do."
-        )
-
-    for place, header in enumerate(headers):
-        if place in finder.taken:
-            continue
-        if plain(header) in COUNTERS and counts_rows(found := cells(place)):
-            why_left[place] = " (counts the rows)"
-            finder.taken.add(place)
-            if plain(header) in UNIT and pairs((one.unit, one.variant) for one in found):
-                leave(place, "only counts the rows")
-        elif plain(header) in UNIT and numbers_scores(cells(place)):
-            leave(place, "numbers the rows in the order of their scores")
-    unit = finder.usual(UNIT, pairs_rows)
-    if unit < 0:
-        tried.clear()
-        unit = finder.usual(UNIT, groups_rows)
-    if unit < 0:
-        return finder.usual(UNIT)
-    for place in tried[:-1]:
-        finder.taken.add(place)  # a number of a row is no metric
-        why_left[place] = " (no value of it is in two variants)"
-    return unit
-
-
-def _unit_cells(
-    tables: Sequence[ForeignTable],
-    table: ForeignTable,
-    place: int,
-    variants: Sequence[int],
-    score: int,
-) -> list[UnitCell]:
-    """What all tables have for units in the column that one of them has in this place."""
-    header, kept = table.headers[place], [table.headers[one] for one in variants if one >= 0]
-    found = list[UnitCell]()
-    for one in tables:
-        if header not in one.headers:
-            continue
-        at = one.headers.index(header)
-        own = [one.headers.index(name) for name in kept if name in one.headers]
-        of = one.headers.index(table.headers[score]) if _has_score(one, table, score) else -1
-        for _, cells in one.rows:
-            value = number_of(cells[of], words=True, percent=True) if of >= 0 else None
-            found.append(
-                UnitCell(
-                    one.source,
-                    tuple(cell_text(cells[level]) for level in own) or (one.source,),
-                    cell_text(cells[at]),
-                    value if isinstance(value, float) else None,
-                )
-            )
-    return found
-
-
-def _has_score(one: ForeignTable, table: ForeignTable, score: int) -> bool:
-    return score >= 0 and table.headers[score] in one.headers
 
 
 def _split(table: ForeignTable, scenario: int, unit: int, others: Sequence[int]) -> str:

@@ -13,18 +13,20 @@ from matrix.model.lines import words_in
 UNIT: Final = (
     "unit", "unit_id", "id", "sample_id", "sample", "question_id", "question", "item_id", "item",
     "case_id", "case", "test_case", "test_id", "test", "task_id", "example_id", "example", "doc_id",
-    "prompt_id", "row_id", "idx", "index", "task", "input", "seed", "round",
+    "prompt_id", "row_id", "idx", "index", "task", "input", "seed", "round", "frage", "frage_id",
+    "aufgabe", "beispiel",
 )  # fmt: skip
 COUNTERS: Final = frozenset(
     {"", "row", "row_id", "row_number", "row_no", "index", "idx", "nr", "no", "unnamed_0"}
 )
 """Columns that may only count rows: an index that some program wrote along."""
-WHOSE: Final = frozenset(
-    {"user", "uid", "username", "email", "customer", "client", "account", "member", "visitor",
-     "participant", "subject", "respondent", "person", "patient", "student", "session",
-     "conversation", "thread", "chat", "ticket", "document", "problem"}
+WHOSE: Final = (
+    "user", "uid", "username", "email", "customer", "client", "account", "member", "visitor",
+    "participant", "subject", "respondent", "person", "patient", "student", "session",
+    "conversation", "thread", "chat", "ticket", "document", "problem", "nutzer", "benutzer",
+    "kunde", "kundin", "sitzung",
 )  # fmt: skip
-"""Names of what may have several rows, and is taken for no unit by itself."""
+"""Names, also with ``_id``, of whose rows they are: a unit where no other column pairs any."""
 VARIANT: Final = (
     "variant", "model", "model_name", "provider", "arm", "condition", "system", "config",
     "treatment", "group", "method", "agent", "candidate", "prompt_version", "prompt",
@@ -127,3 +129,8 @@ DENIED: Final = frozenset({"no", "not", "without", "0", "zero", "kein", "keine",
 def plain(header: str) -> str:
     """A header as usual names are written: ``isError`` and ``Is error`` are ``is_error``."""
     return "_".join(words_in(header))
+
+
+def is_whose(header: str) -> bool:
+    """Whether a column is called as those are that say whose rows are whose."""
+    return plain(header).removesuffix("_id") in WHOSE

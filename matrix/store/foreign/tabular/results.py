@@ -73,8 +73,10 @@ def read_tables(tables: Sequence[ForeignTable], wishes: Wishes) -> ForeignResult
     rows, repeats = _as_repeats(_of_one_topic(rows), tables, roles)
     notes += repeats
     said = own.unit >= 0 and (pairs_something(rows) or groups_something(rows))
+    doubt = ""
     if wishes.unit != NONE and not said:
-        notes += _may_belong_together(rows, tables, roles)
+        doubt, again = _independent(rows, tables, roles)
+        notes += again
     return ForeignResults(
         form=first.form,
         factors=factors[0],
@@ -83,7 +85,9 @@ def read_tables(tables: Sequence[ForeignTable], wishes: Wishes) -> ForeignResult
         taken=_taken(first, own, rows, several=len(tables) > 1),
         tells_failures=not unsure and (tells or any(row.error for row in rows)),
         notes=tuple(dict.fromkeys(notes)),
+        doubt=doubt,
         score_name=first.headers[own.score],
+        money=_money(tables, roles),
         tells_costs=all(one.cost >= 0 for one in roles),
         no_costs=next((one.no_costs for one in roles if one.no_costs), ""),
     )
@@ -139,24 +143,26 @@ def _as_repeats(
     return found, [told] if told else []
 
 
-def _may_belong_together(
+def _independent(
     rows: Sequence[ForeignRow], tables: Sequence[ForeignTable], roles: Sequence[Columns]
-) -> list[str]:
-    """What makes rows doubtful that nothing pairs, in sentences."""
+) -> tuple[str, list[str]]:
+    """What makes it doubtful that rows are independent: a clause, and sentences of its own."""
     if len({row.levels for row in rows}) < YES_OR_NO:
-        return []
+        return "", []
     first, own = tables[0], roles[0]
     used = {own.unit, own.score, own.cost, own.scenario, own.repeat, own.status, *own.variants}
     lines = {f"{table.source}:{line}": cells for table in tables for line, cells in table.rows}
     alike = len({table.headers for table in tables}) == 1
-    columns = [
-        (header, [cell_text(lines[row.where][place]) for row in rows])
+    texts = [tuple(map(cell_text, lines[row.where])) for row in rows]
+    columns = {
+        place: [own[place] for own in texts]
         for place, header in enumerate(first.headers if alike else ())
-        if header and place not in used
-    ]
-    cells = [(*map(cell_text, lines[row.where]), *row.levels) for row in rows]
-    found = (belonging(columns, [row.levels for row in rows]), doubled(cells))
-    return [told for told in found if told]
+        if header
+    }
+    free = [(first.headers[at], own) for at, own in columns.items() if at not in used]
+    cells = [(*own, *row.levels) for own, row in zip(texts, rows, strict=True)]
+    told = doubled(cells, columns.values())
+    return belonging(free, [row.levels for row in rows]), [told] if told else []
 
 
 def _one_topic(rows: Sequence[ForeignRow], scenario: int, table: ForeignTable) -> list[str]:
@@ -199,6 +205,15 @@ def _other_money(table: ForeignTable, roles: Columns) -> list[str]:
         for place, money in table.currencies.items()
         if place in roles.metrics and money != DOLLARS
     ]
+
+
+def _money(tables: Sequence[ForeignTable], roles: Sequence[Columns]) -> frozenset[str]:
+    """Metrics that are amounts, and the score's own column if that is one."""
+    found = set[str]()
+    for table, own in zip(tables, roles, strict=True):
+        found |= {metric_name(table.headers[at]) for at in table.currencies if at in own.metrics}
+        found |= {table.headers[at] for at in table.currencies if at == own.score}
+    return frozenset(found)
 
 
 def _factors(table: ForeignTable, roles: Columns) -> tuple[str, ...]:
