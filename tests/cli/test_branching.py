@@ -83,8 +83,8 @@ def test_a_replay_says_the_scores_of_its_sessions_and_of_their_parent(
     assert f"  score     {score:.1f}; the parent had {score:.1f}\n" in file
     told = matrix(*args, "again", "--times", "3", "--set", "step=30").stdout
     scores = api.open_run("again", results=project / "results").sessions()["score"]
-    line = f"  score     mean {scores.mean():.1f}, from {scores.min():.1f} to {scores.max():.1f}, "
-    assert f"{line}of 3 sessions; the parent had {score:.1f}\n" in told
+    line = f"  score     mean {scores.mean():.2f}, from {scores.min():.2f} to {scores.max():.2f}, "
+    assert f"{line}of 3 sessions; the parent had {score:.2f}\n" in told, told
 
 
 def test_a_branch_ends_in_a_verdict_on_its_moment(project: Path, golden_run: GoldenRun) -> None:

@@ -80,5 +80,5 @@ def test_money_that_was_out_when_a_run_died_is_shown_after_a_repair_too(
     for _ in range(2):
         assert "by the journal, what is out counted in" in matrix("show", "first").stdout
         said = json.loads(matrix("show", "first", "--json").stdout)
-        assert said["journal_usd"] >= said["spent_usd"] + 3
+        assert round(said["journal_usd"] - said["spent_usd"], 6) >= 3
         assert matrix("repair", "first").code == 0

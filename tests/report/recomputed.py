@@ -598,8 +598,16 @@ def passes(seen: pd.DataFrame, one: str, other: str, declared: Declared) -> bool
 
 
 def is_out(seen: pd.DataFrame, one: str, declared: Declared) -> bool:
-    """Whether a variant has no score at all, or is shown to fail too much more than another."""
+    """Whether a variant has hardly a score, or is shown to fail too much more than another.
+
+    It has hardly one with none at all, or in a third of its rounds at most while two others have
+    more.
+    """
     if not seen.loc[seen["variant"] == one, "score"].notna().any():
+        return True
+    by_round = seen.assign(scored=seen["score"].notna()).groupby(["variant", "round"])["scored"]
+    shares = by_round.any().groupby("variant").mean()
+    if shares[one] <= 1 / 3 and (shares > 1 / 3).sum() >= 2:
         return True
     return any(
         failure_rise(seen, one, other, declared, declared.pair_level)[0] > declared.failure_margin

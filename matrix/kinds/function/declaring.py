@@ -8,6 +8,8 @@ from math import inf, isfinite
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias, TypeVar, overload
 
+from matrix.model.errors import did_you_mean
+
 Target = TypeVar("Target", bound=Callable[..., Any])
 Cases: TypeAlias = str | Sequence[Mapping[str, Any]] | None
 Script: TypeAlias = Mapping[str, Any] | Callable[..., Any] | None
@@ -101,6 +103,11 @@ def scenario(
     Raises:
         TypeError, ValueError: An argument is of no use.
     """
+    lists = {"judges": judges, "scores": scores, "lower_is_better": lower_is_better}
+    for name, value in lists.items():
+        if isinstance(value, str):
+            told = f"{name} is {value!r}; must be a list of names, as [{value!r}]"
+            raise ValueError(f"@matrix.scenario: {told}")
     declared = Declared(
         dict(roles),
         tuple(judges),
@@ -138,6 +145,12 @@ def _wrong(declared: Declared) -> str:
     for role, model in declared.roles.items():
         if not (isinstance(role, str) and role.isidentifier()) or not isinstance(model, str):
             return f"role {role!r}: found {model!r}; a role is a name, and its value a model's"
+    known = (*declared.scores, "score")
+    strange = [one for one in declared.lower_is_better if one not in known]
+    if declared.scores and strange:
+        names = ", ".join(map(str, declared.scores))
+        hint = did_you_mean(str(strange[0]), [str(one) for one in declared.scores])
+        return f"lower_is_better has {strange[0]!r}; the scores are: {names}{hint}"
     low, high = declared.score_range
     if not low < high:
         return f"score_range is from {low:g} to {high:g}; the first has to be below the second"
@@ -147,7 +160,7 @@ def _wrong(declared: Declared) -> str:
     if declared.margin is not None and not 0 < declared.margin < inf:
         return f"margin is {declared.margin:g}; must be above 0, in units of the score"
     if isinstance(declared.simulated, Mapping):
-        strange = [name for name in declared.simulated if name not in declared.roles]
-        if strange:
-            return f"simulated has {strange[0]!r}; the roles are: {', '.join(declared.roles)}"
+        others = [name for name in declared.simulated if name not in declared.roles]
+        if others:
+            return f"simulated has {others[0]!r}; the roles are: {', '.join(declared.roles)}"
     return ""

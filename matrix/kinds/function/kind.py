@@ -260,13 +260,23 @@ class FunctionKind:
         found = [
             name for name in named if less_is_better(name) and name not in self.lower_is_better
         ]
+        strange = [
+            f"lower_is_better of {self.name} has {one!r}, and no score of that name stands in its "
+            f"code{hint}"
+            for one in self._facts.lower_is_better
+            if one not in named and (hint := did_you_mean(one, list(named)))
+        ]
         if not found:
-            return ()
+            return strange
         lower = ", ".join(f'"{name}"' for name in (*self._facts.lower_is_better, *found))
         return [
-            f"more of {name} counts as better, and its name says that less is: write "
-            f"lower_is_better=[{lower}] in @matrix.scenario of {self.name}, or give it another name"
-            for name in found
+            *strange,
+            *(
+                f"more of {name} counts as better, and its name says that less is: write "
+                f"lower_is_better=[{lower}] in @matrix.scenario of {self.name}, or give it another "
+                "name"
+                for name in found
+            ),
         ]
 
     def changed(self, project: Path) -> str:

@@ -142,7 +142,8 @@ def whole_run(tables: RunTables, run: RunFile) -> WholeRun:
     table, _ = matchup.round_table(matchup.metric)
     rules = declared_rules(matchup.spec, matchup.kind)
     bounds = bounded_by(table, rules).score_bounds or _yes_or_no(table)
-    row = _row(matchup, 0, own_mean(table.scores[:, :, 0], rules.alpha), bounds)
+    own = own_mean(table.scores[:, :, 0], rules.alpha, bounds=bounds)
+    row = _row(matchup, 0, own, bounds)
     name = _name_of_all(run)
     unscored = tuple(one._replace(level=name) for one in unscored_of(matchup, matchup.metric))
     return WholeRun(

@@ -9,6 +9,7 @@ from matrix.report.page.blocks import Block, DataTable, Facts, Prose, TableCell,
 from matrix.report.page.known import RunFacts, levels_of, unit_of_row
 from matrix.report.run.endings import ErrorClass
 from matrix.report.run.explained import left_out_of, provenance_of
+from matrix.report.run.summary import less_is_better
 from matrix.report.text import number, plural, score_digits
 from matrix.store.reading.reader import RunTables
 from matrix.store.reading.told import units_in
@@ -142,12 +143,14 @@ def turns_to_look_at(tables: RunTables, frame: Any) -> dict[str, int]:
 def looked_at_of(run: RunFacts, frame: Any) -> list[tuple[str, str]]:
     """What a session is an example of, and which one; none as good as the best is a bad one."""
     found = dict[str, str]()
-    scored = frame[frame["score"].notna()].sort_values("score")
-    lower = scored[scored["score"] < scored["score"].max()]["session_id"].astype(str)
+    rising = not less_is_better(run.summary.run)
+    scored = frame[frame["score"].notna()].sort_values("score", ascending=rising)
+    best = scored["score"].iloc[-1:].to_list()
+    worse = scored[~scored["score"].isin(best)]["session_id"].astype(str)
     for word, session in run.summary.extremes.items():
-        if word != "worst" or session in set(lower):
+        if word != "worst" or session in set(worse):
             found.setdefault(session, word)
-    for session in lower.head(3):
+    for session in worse.head(3):
         found.setdefault(str(session), "among the worst")
     for session in scored["session_id"].tail(2):
         found.setdefault(str(session), "among the best")

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 from matrix.agents.answers import BAD_COST
 from matrix.engine.calls.attempts import IMPLAUSIBLE
 from matrix.engine.governor.money_fold import charged_in
+from matrix.engine.prepare.judges import lower_is_better_of
 from matrix.engine.prepare.plan_file import read_tariffs
-from matrix.engine.prepare.registry import load_kind
+from matrix.engine.prepare.registry import load_kind, scoring_kind
 from matrix.model.errors import BadInput, KindUnusable
 from matrix.model.spec.judges import JUDGES
 from matrix.report.compare.compare import FactorComparison, WholeRun, compare_factor, whole_run
@@ -176,7 +177,7 @@ def summarize_run(run_dir: Path, run: RunFile) -> Summary:
         standing=standing_beside(
             standing_in(run.plan.metric, [tables]), comparison.void if comparison else None
         ),
-        extremes=_extremes(sessions),
+        extremes=_extremes(sessions, less_is_better=less_is_better(run)),
     )
 
 
@@ -302,12 +303,23 @@ def _whole(tables: RunTables, run: RunFile) -> WholeRun | None:
         return None
 
 
-def _extremes(sessions: Any) -> dict[str, str]:
+def less_is_better(run: RunFile) -> bool:
+    """Whether a lower score is the better one, by what the kind and the spec of a run say."""
+    spec = run.run_spec
+    try:
+        kind = scoring_kind(run.kind, spec.options, kept=run.kind_facts)
+    except (KindUnusable, BadInput):
+        return "score" in lower_is_better_of(spec)
+    return "score" in kind.lower_is_better | lower_is_better_of(spec)
+
+
+def _extremes(sessions: Any, *, less_is_better: bool) -> dict[str, str]:
     scored = sessions.dropna(subset=["score"])
     found: dict[str, str] = {}
     if len(scored):
-        found["best"] = str(scored.loc[scored["score"].idxmax(), "session_id"])
-        found["worst"] = str(scored.loc[scored["score"].idxmin(), "session_id"])
+        most, least = ("worst", "best") if less_is_better else ("best", "worst")
+        found[most] = str(scored.loc[scored["score"].idxmax(), "session_id"])
+        found[least] = str(scored.loc[scored["score"].idxmin(), "session_id"])
     timed = sessions.dropna(subset=["turns"])  # a stranger's table may have none
     if len(timed):
         found["longest"] = str(timed.loc[timed["turns"].idxmax(), "session_id"])
@@ -323,8 +335,9 @@ def extreme_session(run_dir: Path, which: str) -> str:
     Raises:
         SessionNotFound: No session is of this sort.
     """
-    frame = RunTables(run_dir).frame("sessions", ["session_id", "outcome", "turns", "score"])
-    found = _extremes(frame)
+    tables = RunTables(run_dir)
+    frame = tables.frame("sessions", ["session_id", "outcome", "turns", "score"])
+    found = _extremes(frame, less_is_better=less_is_better(tables.run))
     if which not in found:
         raise SessionNotFound(f"no session to show as {which!r}: none has ended that way")
     return found[which]

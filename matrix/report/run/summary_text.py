@@ -462,7 +462,7 @@ def _next(summary: Summary) -> list[str]:
         most = (*summary.endings.errors, *summary.endings.losses)[0]
         lines.append(f"matrix show {run.run_id} {most.newest}{where}   # the newest {most.name}")
     if "worst" in summary.extremes and not run.imported:
-        lines.append(f"matrix show {run.run_id} worst{where}   # the lowest score")
+        lines.append(f"matrix show {run.run_id} worst{where}   # the worst score")
     lines.append(
         f"python -c \"import pandas as pd; print(pd.read_parquet('{summary.run_dir}"
         "/sessions').describe())\""

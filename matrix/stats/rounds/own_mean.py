@@ -102,7 +102,13 @@ class OwnMean:
         return self.fewest < MIN_ROUNDS or abs(self.skewness) > MOST_SKEWNESS
 
 
-def own_mean(scores: npt.ArrayLike, alpha: float = 0.05, *, radius: float | None = None) -> OwnMean:
+def own_mean(
+    scores: npt.ArrayLike,
+    alpha: float = 0.05,
+    *,
+    radius: float | None = None,
+    bounds: tuple[float, float] | None = (0.0, 1.0),
+) -> OwnMean:
     """Mean of one variant over its own scored sessions, scenarios weighted equally.
 
     Args:
@@ -112,6 +118,8 @@ def own_mean(scores: npt.ArrayLike, alpha: float = 0.05, *, radius: float | None
             after so many rounds (`matrix.stats.looks.boundary.Boundary.radii`), for Student's
             quantile: both ends move out by the ratio of the two, so that each is at least
             ``radius`` standard errors away. Infinite without a look there.
+        bounds: Least and greatest possible score, ``None`` where nothing is known of them. Scores
+            that are all 0 are a rate of 0 only where none can be above 1.
 
     Raises:
         ValueError: If ``scores`` is not two-dimensional, a score is infinite, ``alpha`` is no error
@@ -134,7 +142,8 @@ def own_mean(scores: npt.ArrayLike, alpha: float = 0.05, *, radius: float | None
     if mean is not None and not (radius is not None and isinf(radius)):
         yes_no = bool(np.isin(table[scored], (0.0, 1.0)).all())
         if error is None:
-            if yes_no and mean in (0.0, 1.0) and fewest > 1:
+            rate = bounds is not None and bounds[0] >= 0.0 and bounds[1] <= 1.0
+            if yes_no and rate and mean in (0.0, 1.0) and fewest > 1:
                 interval = _all_alike(mean, n, alpha, radius)
         elif yes_no:
             interval = _of_rate(mean, error, n, sessions, alpha, radius)

@@ -245,12 +245,21 @@ def _assembled(table: RoundTable, rules: Rules, finding: LookOutcome) -> Verdict
     )
 
 
+def _known_bounds(table: RoundTable, rules: Rules) -> tuple[float, float] | None:
+    """Of the scores: those declared, or 0 and 1 where both were given, and nothing else."""
+    if rules.score_bounds is not None:
+        return rules.score_bounds
+    given = np.unique(table.scores[~np.isnan(table.scores)])
+    return (0.0, 1.0) if given.tolist() == [0.0, 1.0] else None
+
+
 def _summaries(table: RoundTable, rules: Rules) -> tuple[VariantSummary, ...]:
     failures, sessions, unscored = table.failures, table.sessions, table.unscored
-    found = []
+    found, bounds = [], _known_bounds(table, rules)
     for index in range(table.n_variants):
         scores = table.scores[table.live[:, index], :, index]
-        own = own_mean(scores, rules.alpha, radius=_radius(scores, table, rules))
+        radius = _radius(scores, table, rules)
+        own = own_mean(scores, rules.alpha, radius=radius, bounds=bounds)
         found.append(
             VariantSummary(
                 index,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from matrix.api.opened import open_run
 from matrix.testing import play
 from tests.executors.programs import Done, Project
 from tests.kinds.function.chat import chat
@@ -135,3 +136,38 @@ def test_who_answers_for_a_model_is_told_every_option(mood: str) -> None:
     answers = {"agent": "So.", "customer": customer, "judge": "1"}
     play(chat, answers, case="wifi", mood=mood)
     assert seen == [{"mood": mood, "turns": 6, "each": 1}]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("declared", "told"),
+    [
+        ("lower_is_better='steps'", "lower_is_better is 'steps'; must be a list of names"),
+        (
+            "scores=['steps'], lower_is_better=['step']",
+            "lower_is_better has 'step'; the scores are: steps; did you mean 'steps'?",
+        ),
+    ],
+)
+def test_a_direction_of_what_is_no_score_is_refused(
+    project: Project, declared: str, told: str
+) -> None:
+    write(project, scoring("steps"), declared)
+    checked = project.matrix("validate", "kind.py")
+    assert checked.code == 2
+    assert told in in_words(checked.out + checked.err)
+
+
+@pytest.mark.slow
+def test_the_worst_session_is_the_one_with_the_most_of_what_is_better_low(
+    project: Project,
+) -> None:
+    write(project, scoring("replies"), "lower_is_better=['replies']")
+    played(project)
+    frame = project.tables("it").frame("sessions", ["session_id", "score"])
+    scores = frame.set_index("session_id")["score"]
+    run = open_run("it", results=project.folder / "results")
+    best, worst = (run.session(which).session_id for which in ("best", "worst"))
+    assert (scores[best], scores[worst]) == (scores.min(), scores.max())
+    comment = project.matrix("report", "it", "--format", "github").out
+    assert worst[:12] in next(line for line in comment.splitlines() if line.startswith("- worst"))
