@@ -39,6 +39,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("sampled")
         if item.get_closest_marker("ray") is not None or "faults" in item.path.parts:
             item.add_marker("slow")
+        on_ray = item.get_closest_marker("ray") is not None
+        if on_ray and item.get_closest_marker("long_on_ray") is not None:
+            item.add_marker("long")
 
 
 @pytest.fixture

@@ -179,6 +179,7 @@ def _of_run(matchup: Matchup, metric: str, seen: Pilot) -> PowerQuestion:
         metric=metric,
         unit=matchup.unit,
         paired=matchup.paired,
+        sessions_each=matchup.round_sessions(),
     )
 
 
@@ -217,6 +218,7 @@ def _overlaid(
         metric=start.metric,
         unit=start.unit,
         paired=start.paired,
+        sessions_each=None if given["pairs"] or given["variants"] else start.sessions_each,
         pilot=seen if _spread(given) is None else None,
         yes_no=(0.0, 1.0) if given["yes_no"] else None,
     )

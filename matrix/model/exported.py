@@ -17,6 +17,9 @@ MOST_CHANGES: Final = 50
 """Files whose changes are told."""
 
 _Line = Annotated[str, Field(max_length=120), AfterValidator(require_line)]
+LONGEST_NOTE: Final = 1000
+MOST_NOTES: Final = 50
+_Note = Annotated[str, Field(max_length=LONGEST_NOTE), AfterValidator(require_line)]
 
 
 class ExportedFacts(BaseModel):
@@ -73,6 +76,11 @@ class ExportedFacts(BaseModel):
     grouped: bool = Field(
         default=False,
         description="Whether those of one unit and variant do, and nothing is paired.",
+    )
+    notes: tuple[_Note, ...] = Field(
+        default=(),
+        max_length=MOST_NOTES,
+        description="What a verdict on it has to be read with: it was imported so.",
     )
     unlike: tuple[_Line, ...] = Field(
         default=(),

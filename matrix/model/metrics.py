@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Final, Literal
 
@@ -70,7 +69,9 @@ _LESS: Final = frozenset(
         "crashed", "crashes", "errored", "refused", "refusal", "refusals", "bug", "bugs", "defect",
         "defects", "mistake", "mistakes", "wrong", "incorrect", "misses", "regret", "penalty",
         "penalties", "harm", "harms", "harmful", "unsafe", "risk", "risks", "complaint",
-        "complaints", "fpr", "fnr", "bias", "biases", "rank", "toxic",
+        "complaints", "fpr", "fnr", "bias", "biases", "rank", "toxic", "churn",
+        "bounce", "bounces", "escalation", "escalations", "abandonment", "dropout", "dropouts",
+        "rejections", "downtime", "delay", "delays", "lag", "leaks", "spam", "cancellations",
     }
 )  # fmt: skip
 """The same of a name that ends in it."""
@@ -95,10 +96,12 @@ _EARNED: Final = frozenset(
     }
 )  # fmt: skip
 """What an amount is of which more may be better, beside those of ``_MORE``."""
-_GERMAN: Final = re.compile(
-    r"\w*(?:kosten|preise?|ausgaben|dauer|zeit(?:en)?|latenz(?:en)?|sekunden|minuten"
-    r"|fehler(?:n|rate|quote|zahl|anzahl)?|halluzination(?:en)?|abweichung(?:en)?|risik[oe]n?)"
-)
+_GERMAN: Final = (
+    "kosten", "preis", "preise", "ausgaben", "dauer", "zeit", "zeiten", "latenz", "latenzen",
+    "sekunden", "minuten", "fehler", "fehlern", "fehlerrate", "fehlerquote", "fehlerzahl",
+    "fehleranzahl", "halluzination", "halluzinationen", "abweichung", "abweichungen", "risiko",
+    "risiken",
+)  # fmt: skip
 """How a word ends in German, whose words are put together, of which less is better."""
 _TIMES: Final = frozenset({"s", "sec", "second", "min", "minute", "h", "hour"})
 
@@ -113,7 +116,7 @@ def less_is_better(name: str, *, money: bool = False) -> bool:
     more of it (``tokens_per_second``).
     """
     words = words_in(name)
-    if words[0].startswith("fail"):
+    if words[0].startswith("fail") or words[:2] == ["time", "to"]:
         return True
     if "per" in words[1:]:
         at = words.index("per", 1)
@@ -128,7 +131,7 @@ def less_is_better(name: str, *, money: bool = False) -> bool:
         return "score" not in words
     while words and words[-1] in _UNITS:
         words.pop()
-    return bool(words) and (words[-1] in _LESS or _GERMAN.fullmatch(words[-1]) is not None)
+    return bool(words) and (words[-1] in _LESS or words[-1].endswith(_GERMAN))
 
 
 def score_fault(name: str, value: object) -> str:

@@ -66,7 +66,11 @@ def another_wheel(folder: Path, version: str) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("other", "words"),
     [
-        ("none", "has no matrix (ModuleNotFoundError: No module named 'matrix_actors'"),
+        pytest.param(
+            "none",
+            "has no matrix (ModuleNotFoundError: No module named 'matrix_actors'",
+            marks=pytest.mark.long,
+        ),
         pytest.param(
             "9.9.9",
             f"has matrix 9.9.9, and {matrix.__version__} is here; install the same wheel",

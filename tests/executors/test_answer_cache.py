@@ -146,6 +146,7 @@ async def test_killed_and_resumed_a_run_pays_for_nothing_twice(seed: int, projec
 
 
 @pytest.mark.ray
+@pytest.mark.long
 async def test_the_processes_of_a_run_share_the_file(tmp_path: Path, shared_ray: SharedRay) -> None:
     project = Project(tmp_path, shared_ray.environment)
     async with SimServer() as server:

@@ -83,6 +83,7 @@ def test_it_comes_to_the_same_tables(project: Project, executor: str, whole: Pat
     assert set(sessions.scenario) == {"wifi", "bill"}
 
 
+@pytest.mark.long_on_ray
 @pytest.mark.slow
 def test_killed_and_resumed_without_its_file_it_plays_on_with_the_code_that_it_began_with(
     project: Project, executor: str, whole: Path
@@ -101,6 +102,7 @@ def test_killed_and_resumed_without_its_file_it_plays_on_with_the_code_that_it_b
     assert compare_tables(project.path("it"), whole) == []
 
 
+@pytest.mark.long_on_ray
 @pytest.mark.slow
 def test_a_replay_plays_on_from_a_checkpoint(project: Project, executor: str) -> None:
     assert run(project, executor).code == 0
@@ -132,6 +134,7 @@ def requests_in(project: Project) -> int:
     return int(calls.answered.sum())
 
 
+@pytest.mark.long_on_ray
 def test_code_that_fails_in_all_of_the_first_round_is_played_no_further_until_it_is_mended(
     executor: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
@@ -182,6 +185,7 @@ async def sums(ctx):
 """
 
 
+@pytest.mark.long_on_ray
 @pytest.mark.slow
 def test_a_time_limit_ends_sessions_that_wait_in_their_own_code_and_they_go_on_later(
     executor: str, tmp_path: Path, request: pytest.FixtureRequest
@@ -205,6 +209,7 @@ def test_a_time_limit_ends_sessions_that_wait_in_their_own_code_and_they_go_on_l
     assert requests_in(project) == 1
 
 
+@pytest.mark.long_on_ray
 @pytest.mark.ray
 def test_workers_and_providers_that_die_are_replaced_with_its_code(
     tmp_path: Path, whole: Path, shared_ray: SharedRay

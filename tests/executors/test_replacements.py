@@ -147,6 +147,7 @@ def test_each_kind_of_process_is_replaced_and_the_run_goes_on(
     go_on(project, chaos, whole)
 
 
+@pytest.mark.long
 def test_a_client_that_dies_while_an_heir_that_needs_it_comes_up_is_no_end_of_anything(
     tmp_path: Path, shared_ray: SharedRay, whole: Path, chaos: Chaos
 ) -> None:
@@ -157,6 +158,7 @@ def test_a_client_that_dies_while_an_heir_that_needs_it_comes_up_is_no_end_of_an
     go_on(project, chaos, whole)
 
 
+@pytest.mark.long
 def test_processes_that_are_stopped_for_a_while_go_on_and_nobody_takes_them_for_dead(
     tmp_path: Path, shared_ray: SharedRay, whole: Path, chaos: Chaos
 ) -> None:
@@ -194,7 +196,8 @@ def test_a_driver_that_was_stopped_takes_nobody_for_dead(
     assert_unhurt(project, whole)
 
 
-@pytest.mark.parametrize("place", ["governor", pytest.param("publisher", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("place", ["governor", "publisher"])
 def test_a_disk_that_fills_up_while_processes_are_replaced_ends_the_run_and_loses_nothing(
     tmp_path: Path, shared_ray: SharedRay, whole: Path, chaos: Chaos, place: str
 ) -> None:

@@ -88,10 +88,8 @@ def test_killed_at_random_moments_a_run_leaves_the_same_weeks(
 
 
 @pytest.mark.ray
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "seed", [1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 6))]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(1, 6))
 def test_workers_that_are_killed_hand_the_folders_on(
     tmp_path: Path, whole: Path, chaos: Chaos, seed: int
 ) -> None:

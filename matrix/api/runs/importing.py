@@ -440,16 +440,11 @@ def _weighty(read: ForeignResults, arranged: Arranged, wishes: Wishes) -> list[s
             f"Each {unit} counts once for its variant, with the mean of its rows (up to "
             f"{arranged.repeats:,}), and as independent of the others"
         )
-    told = f"Not paired: {why}. {taken}"
-    if read.doubt:
-        told += f", {read.doubt}"
-    elif read.exported is None:
-        told += "; if they are answers to the same questions, name the column that says which"
-        told += ": --unit COLUMN"
-    elif not unit:
-        told = f"Not paired: nothing was in the run that was exported. {taken}"
-    told += "."
-    return [told, *read.notes, *arranged.notes]
+    if read.exported is not None:
+        told = f"Not paired: nothing in the run that was exported was. {taken}."
+        return [*(read.notes or (told,)), *arranged.notes]
+    told = f"Not paired: {why}. {taken}; if they are answers to the same questions, name the column"
+    return [*read.notes, f"{told} that says which: --unit COLUMN.", *arranged.notes]
 
 
 def _notes(read: ForeignResults) -> list[str]:

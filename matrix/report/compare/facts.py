@@ -9,12 +9,12 @@ from matrix.engine.prepare.judges import lower_is_better_of
 from matrix.engine.prepare.plan_file import texts_of
 from matrix.engine.prepare.registry import scoring_kind
 from matrix.kinds.protocol import KEPT_KIND
-from matrix.model.exported import MOST_CHANGES, ExportedFacts
+from matrix.model.exported import LONGEST_NOTE, MOST_CHANGES, MOST_NOTES, ExportedFacts
 from matrix.model.lines import in_line
 from matrix.model.seeds import content_hash
 from matrix.report.compare.pairing import pairing_of
 from matrix.store.reading.reader import RunTables
-from matrix.store.reading.told import facts_given, untold_in
+from matrix.store.reading.told import facts_given, notes_of, untold_in
 
 _MOST_CONTENTS: Final = 200
 _LONGEST: Final = 120
@@ -38,6 +38,7 @@ def facts_of(tables: RunTables) -> ExportedFacts:
         score_range=run.plan.score_range,
         simulated=run.simulated_roles if run.simulated else (),
         mixed=run.mixed,
+        notes=tuple(note[:LONGEST_NOTE] for note in notes_of(run)[:MOST_NOTES]),
     )
     if before is not None:
         kept = (

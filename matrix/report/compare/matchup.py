@@ -379,14 +379,24 @@ class Matchup:
     def round_usd(self) -> float | None:
         """What a round costs of results that were made elsewhere, by variant and all together.
 
-        Files have some variants oftener than others, so each has its own mean over its sessions.
+        Files have some variants oftener than others, so each has its own mean over the units that
+        it is in.
         ``None`` of runs that were played here, whose rounds are whole, and where it is not known.
         """
         if self.absent is None or self.unpriced:
             return None
-        sessions = np.bincount(self.sides, minlength=len(self.variants))
+        there = np.zeros((self.n_units, len(self.variants)), dtype=np.bool_)
+        there[self.units, self.sides] = True
         spent = np.bincount(self.sides, self.cost_usd, minlength=len(self.variants))
-        return float((spent / sessions).sum()) * self.sessions_per_unit
+        return float((spent / there.sum(axis=0)).sum())
+
+    def round_sessions(self) -> float | None:
+        """Sessions of all variants in a unit of results that were made elsewhere; else ``None``."""
+        if self.absent is None:
+            return None
+        units = [len(np.unique(self.units[self.sides == at])) for at in range(len(self.variants))]
+        sessions = np.bincount(self.sides, minlength=len(self.variants))
+        return float((sessions / np.maximum(units, 1)).sum())
 
     def _averaged(self, table: RoundTable, places: npt.NDArray[np.int64]) -> RoundTable:
         """The same with repeats and moments that are not there at the mean of others of their unit.

@@ -97,6 +97,7 @@ class PowerQuestion:
         pilot: The run that the spread is from.
         yes_no: The two values of a yes/no score, the lower first; ``None`` for other scores.
         paired: Whether a unit has sessions of all variants; otherwise it is one variant's.
+        sessions_each: Sessions of all variants in a unit, where some have more than others.
     """
 
     goal: PowerGoal
@@ -114,6 +115,7 @@ class PowerQuestion:
     pilot: Pilot | None = None
     yes_no: tuple[float, float] | None = None
     paired: bool = True
+    sessions_each: float | None = None
 
     def counted(self, units: int) -> str:
         """So many units, in words."""
@@ -157,8 +159,10 @@ class PowerQuestion:
         return requested if requested < ALMOST_SURE else None
 
     @property
-    def sessions_per_round(self) -> int:
+    def sessions_per_round(self) -> float:
         """Sessions of all variants in a round."""
+        if self.sessions_each is not None:
+            return self.sessions_each
         return self.pairs * self.repeats * self.goal.n_variants
 
     @property
@@ -312,7 +316,7 @@ def shown_by(question: PowerQuestion, rounds: int) -> Shown:
         gate_chance=passed,
         rounds=rounds,
         effect=None if goal is None else _smallest_effect(question, rounds, goal),
-        sessions=rounds * question.sessions_per_round,
+        sessions=round(rounds * question.sessions_per_round),
         cost_nano=None if question.round_nano is None else rounds * question.round_nano,
         can_win=rounds >= max(MIN_ROUNDS, ceil(gate_pairs(question) / question.pairs)),
     )
@@ -382,7 +386,7 @@ def _need(question: PowerQuestion, effect: float, columns: Sequence[int]) -> Nee
         else 0.0
         for n in columns
     )
-    return Need(effect, rounds, rounds.total * question.sessions_per_round, cost, powers)
+    return Need(effect, rounds, round(rounds.total * question.sessions_per_round), cost, powers)
 
 
 def _gate_at_rate(question: PowerQuestion) -> int | None:

@@ -109,6 +109,7 @@ def read_exported(tables: Sequence[ForeignTable]) -> ForeignResults:
         taken=_taken(first, factors, facts),
         tells_failures=FAILED not in facts.untold,
         exported=facts,
+        notes=tuple(dict.fromkeys(note for _, one in known for note in one.notes)),
     )
 
 

@@ -133,7 +133,6 @@ class ForeignResults(NamedTuple):
             keep their numbers.
         simulated: Whether the files say that simulated models played in it.
         notes: What a verdict on them has to be read with, in sentences.
-        doubt: What makes it doubtful that rows are independent, as a clause; empty for nothing.
         score_name: What the score is called in the file, which says whether less of it is better.
         money: Metrics, and the score by its column's name, that are amounts of money.
         tells_costs: Whether the file says of every result what it cost, be it nothing.
@@ -150,7 +149,6 @@ class ForeignResults(NamedTuple):
     exported: ExportedFacts | None = None
     simulated: bool = False
     notes: tuple[str, ...] = ()
-    doubt: str = ""
     score_name: str = ""
     money: frozenset[str] = frozenset()
     tells_costs: bool = False
@@ -217,9 +215,12 @@ def twice_in(rows: Sequence[ForeignRow], remedy: str) -> str:
 
 
 def alike_in(results: ForeignResults) -> Iterator[str]:
-    """Names that look the same and are not, in words: in tables nobody could tell them apart."""
+    """Names that look the same and are not, in words: in tables nobody could tell them apart.
+
+    Of other programs' files, those that differ in nothing but case or blanks as well.
+    """
     for place, factor in (*enumerate(results.factors), (-1, "scenario")):
-        seen: dict[str, str] = {}
+        seen, loose = dict[str, str](), dict[str, str]()
         for name in dict.fromkeys(
             row.scenario if place < 0 else row.levels[place] for row in results.rows
         ):
@@ -227,6 +228,12 @@ def alike_in(results: ForeignResults) -> Iterator[str]:
             if other != name:
                 told = f"{other!a} and {name!a} look the same, and differ in characters "
                 yield f"{told}that are not shown; make them one name or two (of: {shown(factor)})"
+                continue
+            spoken = " ".join(name.casefold().split())
+            other = name if results.exported is not None else loose.setdefault(spoken, name)
+            if other != name:
+                told = f"{other!a} and {name!a} differ in nothing but case or blanks"
+                yield f"{told}; make them one name, or two that differ (of: {shown(factor)})"
 
 
 def _as_seen(name: str) -> str:

@@ -48,16 +48,15 @@ from matrix.store.foreign.tabular.table import (
     is_yes_or_no,
     listed,
 )
-from matrix.store.foreign.tabular.unit_columns import unit_cells, usual_unit
+from matrix.store.foreign.tabular.unit_columns import doubts_of_unit, usual_unit
 from matrix.store.foreign.tabular.units import (
-    numbers_scores,
     same_topics,
     splits,
 )
 
 
 class Columns(NamedTuple):
-    """Places of columns; -1 for none."""
+    """Places of columns; -1 for none. ``within`` has what a unit has several of."""
 
     unit: int
     variants: tuple[int, ...]
@@ -75,6 +74,7 @@ class Columns(NamedTuple):
     why_left: Mapping[int, str]
     notes: tuple[str, ...] = ()
     no_costs: str = ""
+    within: int = -1
 
 
 FEWEST_UNITS: Final = 4
@@ -146,17 +146,13 @@ def columns_of(
     if not wishes.variants and (found := finder.usual(VARIANT)) >= 0:
         variants = (found,)
     why_left, notes = dict[int, str](), list[str]()
+    within = -1
     if wishes.unit is None:
-        unit = usual_unit(finder, tables, variants, score, why_left, notes)
+        unit, within = usual_unit(finder, tables, variants, score, why_left, notes)
     elif wishes.unit == NONE:
         finder.usual(UNIT)  # a number of a row is no metric
-    elif unit >= 0 and numbers_scores(unit_cells(tables, table, unit, variants, score)):
-        name = in_line(table.headers[unit][:LONGEST_NAME])
-        notes.append(
-            f"{name} numbers the rows in the order of their scores, in every variant: pairs by it "
-            "are of the best with the best and the worst with the worst, so what they show of a "
-            "difference proves nothing; leave --unit out unless it says what was asked."
-        )
+    elif unit >= 0:
+        notes += doubts_of_unit(finder, tables, variants, score, unit)
     if not wishes.cost:
         cost = finder.usual(COST[:2], in_dollars)
         if cost < 0:
@@ -240,6 +236,7 @@ def columns_of(
     free = [place for place in range(len(table.headers)) if place not in finder.taken]
     return Columns(
         unit=unit,
+        within=within,
         variants=variants,
         score=score,
         cost=cost,

@@ -20,11 +20,16 @@ COUNTERS: Final = frozenset(
     {"", "row", "row_id", "row_number", "row_no", "index", "idx", "nr", "no", "unnamed_0"}
 )
 """Columns that may only count rows: an index that some program wrote along."""
-WHOSE: Final = (
+PEOPLE: Final = (
     "user", "uid", "username", "email", "customer", "client", "account", "member", "visitor",
-    "participant", "subject", "respondent", "person", "patient", "student", "session",
-    "conversation", "thread", "chat", "ticket", "document", "problem", "nutzer", "benutzer",
-    "kunde", "kundin", "sitzung",
+    "participant", "subject", "respondent", "person", "patient", "student", "rater", "annotator",
+    "reviewer", "labeler", "labeller", "evaluator", "nutzer", "benutzer", "kunde", "kundin",
+    "bewerter",
+)  # fmt: skip
+"""Names, also with ``_id``, of who has rows: where each is in one variant, the unit is they."""
+WHOSE: Final = (
+    *PEOPLE, "session", "conversation", "thread", "chat", "ticket", "document", "problem",
+    "sitzung",
 )  # fmt: skip
 """Names, also with ``_id``, of whose rows they are: a unit where no other column pairs any."""
 VARIANT: Final = (
@@ -134,3 +139,8 @@ def plain(header: str) -> str:
 def is_whose(header: str) -> bool:
     """Whether a column is called as those are that say whose rows are whose."""
     return plain(header).removesuffix("_id") in WHOSE
+
+
+def is_person(header: str) -> bool:
+    """The same of people."""
+    return plain(header).removesuffix("_id") in PEOPLE

@@ -20,6 +20,7 @@ from matrix.store.foreign.results import (
 )
 from matrix.store.foreign.tabular.columns import Columns, columns_of
 from matrix.store.foreign.tabular.currencies import DOLLARS, amounts_in
+from matrix.store.foreign.tabular.doubts import divided_otherwise, doubled, score_doubts
 from matrix.store.foreign.tabular.ends import Ends
 from matrix.store.foreign.tabular.names import spoken
 from matrix.store.foreign.tabular.rows import rows_of
@@ -31,7 +32,7 @@ from matrix.store.foreign.tabular.table import (
     metric_name,
     percents_in,
 )
-from matrix.store.foreign.tabular.units import belonging, doubled, numbered, same_topics
+from matrix.store.foreign.tabular.units import numbered, same_topics
 
 
 def read_tables(tables: Sequence[ForeignTable], wishes: Wishes) -> ForeignResults:
@@ -73,10 +74,11 @@ def read_tables(tables: Sequence[ForeignTable], wishes: Wishes) -> ForeignResult
     rows, repeats = _as_repeats(_of_one_topic(rows), tables, roles)
     notes += repeats
     said = own.unit >= 0 and (pairs_something(rows) or groups_something(rows))
-    doubt = ""
     if wishes.unit != NONE and not said:
-        doubt, again = _independent(rows, tables, roles)
-        notes += again
+        notes += _independent(rows, tables, roles)
+    notes += score_doubts(rows)
+    if wishes.scenario is None and (own.unit < 0 or not pairs_something(rows)):
+        notes += _topics_apart(rows, tables, roles)
     return ForeignResults(
         form=first.form,
         factors=factors[0],
@@ -85,7 +87,6 @@ def read_tables(tables: Sequence[ForeignTable], wishes: Wishes) -> ForeignResult
         taken=_taken(first, own, rows, several=len(tables) > 1),
         tells_failures=not unsure and (tells or any(row.error for row in rows)),
         notes=tuple(dict.fromkeys(notes)),
-        doubt=doubt,
         score_name=first.headers[own.score],
         money=_money(tables, roles),
         tells_costs=all(one.cost >= 0 for one in roles),
@@ -124,7 +125,9 @@ def _as_repeats(
     def telling(groups: Sequence[Sequence[int]]) -> str:
         most = max(map(len, groups))
         for place, header in enumerate(first.headers if len(tables) == 1 else ()):
-            if place in (own.unit, own.score, own.cost, own.scenario, *own.variants) or not header:
+            if place in (own.unit, own.within, own.score, own.cost, own.scenario, *own.variants):
+                continue
+            if not header:
                 continue
             if len({cell_text(cells[place]) for _, cells in first.rows} - {""}) > most:
                 continue
@@ -135,7 +138,8 @@ def _as_repeats(
                 return in_line(header[:LONGEST_NAME])
         return ""
 
-    found, told, wrong = numbered(rows, telling)
+    unit = in_line(first.headers[own.unit][:LONGEST_NAME])
+    found, told, wrong = numbered(rows, unit, telling)
     if wrong:
         faults = RowFaults(tables[0].source)
         faults.say(None, "", wrong)
@@ -145,24 +149,43 @@ def _as_repeats(
 
 def _independent(
     rows: Sequence[ForeignRow], tables: Sequence[ForeignTable], roles: Sequence[Columns]
-) -> tuple[str, list[str]]:
-    """What makes it doubtful that rows are independent: a clause, and sentences of its own."""
+) -> list[str]:
+    """What makes it doubtful that rows are independent that nothing pairs, in sentences."""
     if len({row.levels for row in rows}) < YES_OR_NO:
-        return "", []
-    first, own = tables[0], roles[0]
-    used = {own.unit, own.score, own.cost, own.scenario, own.repeat, own.status, *own.variants}
+        return []
     lines = {f"{table.source}:{line}": cells for table in tables for line, cells in table.rows}
-    alike = len({table.headers for table in tables}) == 1
     texts = [tuple(map(cell_text, lines[row.where])) for row in rows]
-    columns = {
-        place: [own[place] for own in texts]
-        for place, header in enumerate(first.headers if alike else ())
+    cells = [(*own, *row.levels) for own, row in zip(texts, rows, strict=True)]
+    columns = _columns(rows, tables)
+    told = doubled(cells, columns.values())
+    return [told] if told else []
+
+
+def _columns(rows: Sequence[ForeignRow], tables: Sequence[ForeignTable]) -> dict[int, list[str]]:
+    """Place of a column -> its text of each row; nothing where files have other columns."""
+    if len({table.headers for table in tables}) > 1:
+        return {}
+    lines = {f"{table.source}:{line}": cells for table in tables for line, cells in table.rows}
+    return {
+        place: [cell_text(lines[row.where][place]) for row in rows]
+        for place, header in enumerate(tables[0].headers)
         if header
     }
-    free = [(first.headers[at], own) for at, own in columns.items() if at not in used]
-    cells = [(*own, *row.levels) for own, row in zip(texts, rows, strict=True)]
-    told = doubled(cells, columns.values())
-    return belonging(free, [row.levels for row in rows]), [told] if told else []
+
+
+def _topics_apart(
+    rows: Sequence[ForeignRow], tables: Sequence[ForeignTable], roles: Sequence[Columns]
+) -> list[str]:
+    """Columns of topics that are not divided alike among the variants."""
+    first, own = tables[0], roles[0]
+    used = {own.unit, own.score, own.cost, own.scenario, own.repeat, own.error, own.status}
+    used |= {*own.variants, *own.flags, *(place for _, place in own.said)}
+    columns = {
+        in_line(first.headers[at].strip()[:LONGEST_NAME]): texts
+        for at, texts in _columns(rows, tables).items()
+        if at not in used
+    }
+    return divided_otherwise(columns, [row.levels for row in rows])
 
 
 def _one_topic(rows: Sequence[ForeignRow], scenario: int, table: ForeignTable) -> list[str]:
@@ -259,7 +282,7 @@ def _taken(
     used |= {*roles.variants, *roles.metrics, *roles.tokens, roles.duration[0]}
     used |= {place for _, place in roles.said}
     left = [
-        f"{listed([name])}{roles.why_left.get(place, '')}"
+        f"{listed([name]) or 'a column without a name'}{roles.why_left.get(place, '')}"
         for place, name in enumerate(table.headers)
         if place not in used
     ]

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from matrix.model.lines import in_line
 from matrix.store.foreign.results import LONGEST_NAME, groups
+from matrix.store.foreign.tabular.doubts import sorted_doubt
 from matrix.store.foreign.tabular.finder import Finder
-from matrix.store.foreign.tabular.names import COUNTERS, UNIT, is_whose, plain
+from matrix.store.foreign.tabular.names import COUNTERS, UNIT, is_person, is_whose, plain
 from matrix.store.foreign.tabular.numbers import number_of
 from matrix.store.foreign.tabular.table import ForeignTable, cell_text, is_metric
 from matrix.store.foreign.tabular.units import UnitCell, counts_rows, numbers_scores, pairs
 
 _FEWEST: Final = 8
-"""Values in each variant from which on a column of any other id is taken for who rows are of."""
+"""Values from which on what several variants have is taken for whose rows they are."""
+
+
+class FoundUnit(NamedTuple):
+    """The column of units, and the one whose values a unit has several of; -1 for none."""
+
+    place: int
+    within: int = -1
 
 
 def usual_unit(
@@ -26,12 +34,13 @@ def usual_unit(
     score: int,
     why_left: dict[int, str],
     notes: list[str],
-) -> int:
+) -> FoundUnit:
     """The first column of a usual name that pairs rows, or else groups them, or else at all.
 
     None that only counts rows: those of one number would be pairs by accident. Where nothing of a
     usual name pairs them, what says whose rows they are does, and of several that group rows the
-    one of fewest values: rows of one user are no independent ones, in however many sessions.
+    one of fewest values: rows of one user are no independent ones, in however many sessions. Nor
+    are the pairs of one owner, and those of people that are others in each variant.
     """
     headers = finder.table.headers
     tried = list[int]()
@@ -70,18 +79,130 @@ def usual_unit(
     unit = finder.usual(UNIT, pairs_rows)
     if unit >= 0:
         _set_aside(finder, tried[:-1], why_left)
-        return unit
+        return _over(finder, cells, unit, notes)
     tried.clear()
     unit = finder.usual(UNIT, groups_rows)
     owner = _owner(finder, cells, unit)
     if owner >= 0:
         _set_aside(finder, tried, why_left)
         finder.taken.add(owner)
-        return owner
+        return FoundUnit(owner)
     if unit < 0:
-        return finder.usual(UNIT)
+        return FoundUnit(finder.usual(UNIT))
     _set_aside(finder, tried[:-1], why_left)
-    return unit
+    return FoundUnit(unit)
+
+
+def doubts_of_unit(
+    finder: Finder,
+    tables: Sequence[ForeignTable],
+    variants: Sequence[int],
+    score: int,
+    unit: int,
+) -> list[str]:
+    """What makes pairs by a unit that the user has named doubtful, in sentences."""
+
+    @cache
+    def cells(place: int) -> list[UnitCell]:
+        return unit_cells(tables, finder.table, place, variants, score)
+
+    told = []
+    name, found = in_line(finder.table.headers[unit][:LONGEST_NAME]), cells(unit)
+    if numbers_scores(found):
+        told.append(
+            f"{name} numbers the rows in the order of their scores, in every variant: pairs by it "
+            "are of the best with the best and the worst with the worst, so what they show of a "
+            "difference proves nothing; leave --unit out unless it says what was asked."
+        )
+    elif doubt := sorted_doubt(name, found):
+        told.append(doubt)
+    if pairs((one.unit, one.variant) for one in found):
+        for owner, how in _owners_of(finder, cells, unit):
+            column = in_line(finder.table.headers[owner][:LONGEST_NAME])
+            told.append(
+                f"{how.format(owner=column, unit=name)}: what is said here is about these "
+                f"{column} alone."
+            )
+    return told
+
+
+def _over(
+    finder: Finder,
+    cells: Callable[[int], Sequence[UnitCell]],
+    unit: int,
+    notes: list[str],
+) -> FoundUnit:
+    """The unit, or who has several of them and is the independent one."""
+    name = in_line(finder.table.headers[unit][:LONGEST_NAME])
+    for owner, how in _owners_of(finder, cells, unit):
+        column = in_line(finder.table.headers[owner][:LONGEST_NAME])
+        told = how.format(owner=column, unit=name)
+        if min(_sizes(cells(owner))) < 2:
+            notes.append(f"{told}: what is of the variants and what of these nobody can tell.")
+            continue
+        finder.taken.add(owner)
+        notes.append(
+            f"{told}, so each {column} counts once; --unit {name} is for a verdict about these "
+            f"{column} alone."
+        )
+        return FoundUnit(owner, unit)
+    if doubt := sorted_doubt(name, cells(unit)):
+        notes.append(doubt)
+    return FoundUnit(unit)
+
+
+def _owners_of(
+    finder: Finder, cells: Callable[[int], Sequence[UnitCell]], unit: int
+) -> Iterator[tuple[int, str]]:
+    """Columns of who has several units, with how that is told: the one of fewest values first."""
+    found = []
+    units = cells(unit)
+    for place, header in enumerate(finder.table.headers):
+        if place in finder.taken or not is_whose(header) or plain(header) in _TOPICS:
+            continue
+        own = cells(place)
+        rows = [(one.unit, one.variant) for one in own]
+        if len(own) != len(units) or not all(name for name, _ in rows):
+            continue
+        several = _several(own, units)
+        if several * 2 < len(set(rows)):
+            continue
+        crossing = pairs(rows)
+        if crossing and _is_within(own, units):
+            found.append((len(set(rows)), place, "Each {unit} is of one {owner}"))
+        elif is_person(header) and not crossing:
+            told = "Each {owner} is in one variant, with rows of several {unit}"
+            found.append((len(set(rows)), place, told))
+    for _, place, told in sorted(found):
+        yield place, told
+
+
+_TOPICS: Final = frozenset({"subject"})
+"""Also what questions are about, as often as who answered them."""
+
+
+def _several(own: Sequence[UnitCell], units: Sequence[UnitCell]) -> int:
+    """How many owners of a variant have rows of several units."""
+    found = defaultdict[tuple[str, tuple[str, ...]], set[str]](set)
+    for one, of_unit in zip(own, units, strict=True):
+        found[one.unit, one.variant].add(of_unit.unit)
+    return sum(len(had) > 1 for had in found.values())
+
+
+def _is_within(own: Sequence[UnitCell], units: Sequence[UnitCell]) -> bool:
+    """Whether each unit has one owner, in all variants."""
+    owner_of = dict[str, str]()
+    return all(
+        owner_of.setdefault(of_unit.unit, one.unit) == one.unit
+        for one, of_unit in zip(own, units, strict=True)
+    )
+
+
+def _sizes(own: Sequence[UnitCell]) -> list[int]:
+    """How many owners each variant has."""
+    return list(
+        Counter(variant for _, variant in {(one.unit, one.variant) for one in own}).values()
+    )
 
 
 def _set_aside(finder: Finder, places: Iterable[int], why_left: dict[int, str]) -> None:
@@ -113,15 +234,11 @@ def _may_own(header: str) -> bool:
 
 
 def _owns(header: str, rows: Sequence[tuple[str, tuple[str, ...]]], crossing: bool) -> bool:
-    """Whether rows of one value are one's own.
-
-    Of a value in several variants, and of an id of any name, a few values may be those of anything
-    else, such as a region or a batch.
-    """
+    """Whether rows of one value are one's own: a few, in several variants, may be of anything."""
+    if not crossing:
+        return groups(rows)
     fewest = min(Counter(variant for _, variant in set(rows)).values())
-    if crossing:
-        return is_whose(header) and fewest >= _FEWEST
-    return groups(rows) and (is_whose(header) or fewest >= _FEWEST)
+    return is_whose(header) and fewest >= _FEWEST
 
 
 def unit_cells(

@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
-from math import gcd, inf, isfinite, lgamma, log
+from math import lgamma, log
 from operator import attrgetter
 from typing import Final, NamedTuple
 
-from matrix.model.lines import in_line
-from matrix.store.foreign.results import LONGEST_NAME, ForeignRow, groups, pairs_something, shown
-from matrix.store.foreign.tabular.names import is_whose, plain
+from matrix.store.foreign.results import ForeignRow, pairs_something, shown
+from matrix.store.foreign.tabular.names import is_whose
 
 Key = tuple[str, str, tuple[str, ...]]
-
-FEWEST_DOUBLED: Final = 8
-"""Different rows from which on it is no chance that all are there a multiple of some times."""
 
 
 def pairs(rows: Iterable[tuple[str, tuple[str, ...]]]) -> bool:
@@ -80,104 +76,6 @@ def numbers_scores(cells: Sequence[UnitCell]) -> bool:
 _CHANCE: Final = 10_000
 
 
-def belonging(
-    columns: Iterable[tuple[str, Sequence[str]]], variants: Sequence[tuple[str, ...]]
-) -> str:
-    """Which column looks as if it said whose rows are whose, as a clause; empty for none.
-
-    Args:
-        columns: The name and the text of each row of columns that are taken for no unit.
-        variants: Of each row.
-    """
-    for name, texts in columns:
-        if not is_whose(name) and not plain(name).endswith("_id"):
-            continue
-        rows = [(text, variant) for text, variant in zip(texts, variants, strict=True) if text]
-        if 2 * len(rows) < len(texts) or not groups(rows):
-            continue
-        whole = Counter(variant for _, variant in rows)
-        values = Counter(variant for _, variant in set(rows))
-        variant = max(whole, key=lambda one: whole[one] - values[one])
-        column = in_line(name.strip()[:LONGEST_NAME])
-        return (
-            f"though {column} has {values[variant]:,} values for {whole[variant]:,} rows of "
-            f"{', '.join(variant)}: if rows of one {column} belong together, nothing that is said "
-            f"here of a winner holds until --unit {column} is said"
-        )
-    return ""
-
-
-def doubled(rows: Sequence[tuple[str, ...]], columns: Iterable[Sequence[str]]) -> str:
-    """How many rows are there again and are no chance, in a sentence; empty for none.
-
-    Rows of few different scores are alike by themselves: but then not all equally often, nor where
-    a column has numbers of many decimals, or long texts, that are alike in whole rows alone.
-
-    Args:
-        rows: All cells of each row.
-        columns: The cells of each column.
-    """
-    counts = Counter(rows)
-    again = len(rows) - len(counts)
-    if not again:
-        return ""
-    told = f"{again:,} of {len(rows):,} rows are identical to an earlier one in every column"
-    counted = "all of them are counted, as nothing says that they are copies; take out what is."
-    times = gcd(*counts.values())
-    if times > 1 and len(counts) >= FEWEST_DOUBLED:
-        return f"{told}, and each is there {times:,} times or a multiple of it: {counted}"
-    if again < _FEWEST_AGAIN:
-        return ""
-    chance = min((_by_chance(own, len(counts)) for own in columns), default=inf)
-    if again <= _TIMES_CHANCE * chance:
-        return ""
-    return f"{told}, which chance does not make of such numbers and texts: {counted}"
-
-
-_FEWEST_AGAIN: Final = 3
-_TIMES_CHANCE: Final = 5
-_LONG_TEXT: Final = 40
-
-
-def _by_chance(cells: Sequence[str], different: int) -> float:
-    """How many rows of a column would be as an earlier one by chance, roughly, and not less.
-
-    Numbers are taken as spread over their middle half as evenly as over the rest, in steps of their
-    last decimal. As many as are alike in rows that differ elsewhere are chance, too.
-    """
-    shared = float(different - len(set(cells)))
-    numbers = [_number(cell) for cell in cells]
-    if all(one is None for one in numbers):
-        long = sum(map(len, cells)) >= _LONG_TEXT * len(cells)
-        return max(shared, 0.0) if long else inf
-    if any(one is None for one in numbers):
-        return inf
-    found = sorted(float(one) for one in numbers if one is not None)
-    low, high = found[len(found) // 4], found[3 * len(found) // 4]
-    if not high > low:
-        return inf
-    step = 10.0 ** -max(_decimals(cell) for cell in cells)
-    pairs_of_rows = len(cells) * (len(cells) - 1) / 2
-    return max(shared, pairs_of_rows * step * _DENSITY / (high - low))
-
-
-_DENSITY: Final = 0.5
-"""The integral of a density squared, in units of its middle half: .38 for a normal, .5 if even."""
-
-
-def _number(cell: str) -> float | None:
-    try:
-        found = float(cell)
-    except ValueError:
-        return None
-    return found if isfinite(found) else None
-
-
-def _decimals(cell: str) -> int:
-    mantissa, _, exponent = cell.casefold().partition("e")
-    return max(0, len(mantissa.partition(".")[2]) - int(exponent or 0))
-
-
 def same_topics(topics: Iterable[str]) -> Mapping[str, str]:
     """Topic -> how the first that differs in nothing but case or blanks is written."""
     first: dict[str, str] = {}
@@ -205,12 +103,13 @@ def splits(rows: Sequence[tuple[str, str, tuple[str, ...]]]) -> str:
 
 
 def numbered(
-    rows: Sequence[ForeignRow], telling: Callable[[Sequence[Sequence[int]]], str]
+    rows: Sequence[ForeignRow], unit: str, telling: Callable[[Sequence[Sequence[int]]], str]
 ) -> tuple[list[ForeignRow], str, str]:
     """Rows of one unit and variant as its repeats, in the order of the file.
 
     Args:
         rows: The results, none with a repeat.
+        unit: What units are called.
         telling: Which column tells apart the rows of each group of places; empty for none.
 
     Returns:
@@ -225,7 +124,7 @@ def numbered(
         return list(rows), "", ""
     units = len({(scenario, unit) for scenario, unit, _ in several})
     if column := telling(list(several.values())):
-        return list(rows), "", _not_said(rows, next(iter(several.values())), units, column)
+        return list(rows), "", _not_said(rows, next(iter(several.values())), units, (unit, column))
     found = list(rows)
     for own in several.values():
         for number, place in enumerate(own, 1):
@@ -240,13 +139,25 @@ def numbered(
     return found, told, ""
 
 
-def _not_said(rows: Sequence[ForeignRow], own: Sequence[int], units: int, column: str) -> str:
+def _not_said(
+    rows: Sequence[ForeignRow], own: Sequence[int], units: int, columns: tuple[str, str]
+) -> str:
     """That a column tells rows of a unit apart, and what of it nobody has said."""
+    unit, column = columns
     first, second = rows[own[0]], rows[own[1]]
     more = f" ({units:,} units are)" if units > 1 else ""
-    return (
+    twice = (
         f"the unit {shown(first.unit)} is there twice for {', '.join(first.levels)}: at "
-        f"{first.where} and {second.where}{more}; {column} tells these rows apart: say --repeat "
+        f"{first.where} and {second.where}{more}; {column} tells these rows apart"
+    )
+    if is_whose(column):
+        return (
+            f"{twice}, and whose they are: --unit {column} --repeat {unit} is for a verdict about "
+            f"such a {column}, each of which counts once, --repeat {column} for one about these "
+            "alone"
+        )
+    return (
+        f"{twice}: say --repeat "
         f"{column} where they are repeats, or --variant {column}, beside the others, where it was "
         "compared"
     )

@@ -1,0 +1,191 @@
+"""What makes results doubtful by their look: copies, marks for nothing, scales, sorted numbers."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from math import gcd, inf, isfinite, sqrt
+from typing import Final
+
+from matrix.store.foreign.results import ForeignRow
+from matrix.store.foreign.tabular.units import UnitCell, counts_rows
+
+FEWEST_DOUBLED: Final = 8
+"""Different rows from which on it is no chance that all are there a multiple of some times."""
+_MARKS: Final = (-1.0, -9.0, -99.0, -999.0, -9999.0, 99.0, 999.0, 9999.0)
+"""What programs and people write where there is no score."""
+_FAR: Final = 5.0
+_SURE: Final = 3.3
+_FEWEST: Final = 20
+_MOST_TOPICS: Final = 12
+
+
+def score_doubts(rows: Sequence[ForeignRow]) -> list[str]:
+    """Scores that may be marks for none, and variants on scales of their own, in sentences."""
+    scores = [row.score for row in rows if row.score is not None]
+    if not scores:
+        return []
+    told, counts = [], Counter(scores)
+    for mark in _MARKS:
+        others = [score for score in counts if score != mark]
+        if not counts[mark] or not others:
+            continue
+        low, high = min(others), max(others)
+        if (mark < 0 <= low) or (mark > 0 and low >= 0 and 0 < _FAR * high < mark):
+            scored = f"1 score is {mark:g}" if counts[mark] == 1 else f"{counts[mark]:,} scores are"
+            scored = scored if counts[mark] == 1 else f"{scored} {mark:g}"
+            told.append(
+                f"{scored}, all others are from {low:g} to {high:g}: if it stands for no score, "
+                "leave these cells empty; it is counted as one."
+            )
+    return told + _scales(rows)
+
+
+def _scales(rows: Sequence[ForeignRow]) -> list[str]:
+    by_variant = defaultdict[tuple[str, ...], list[float]](list)
+    for row in rows:
+        if row.score is not None:
+            by_variant[row.levels].append(row.score)
+    shares = {one: own for one, own in by_variant.items() if min(own) >= 0 and max(own) <= 1}
+    large = {one: own for one, own in by_variant.items() if min(own) >= 0 and max(own) > 10}
+    fine = [one for one, own in shares.items() if any(0 < score < 1 for score in own)]
+    if not fine or not large:
+        return []
+    other = next(iter(large))
+    return [
+        f"scores of {', '.join(fine[0])} are from 0 to 1, those of {', '.join(other)} up to "
+        f"{max(large[other]):g}: see that both are on one scale."
+    ]
+
+
+def sorted_doubt(name: str, cells: Sequence[UnitCell]) -> str:
+    """That scores rise, or fall, with a number of the row in every variant; empty where not.
+
+    Then pairs by it may be of the best with the best. Spearman's rank correlation (1904, Am J
+    Psychol 15:72) of each variant, all of one sign.
+    """
+    if not counts_rows(cells):
+        return ""
+    own = defaultdict[tuple[str, ...], list[tuple[int, float]]](list)
+    for one in cells:
+        if one.score is not None:
+            own[one.variant].append((int(one.unit), one.score))
+    from scipy.stats import spearmanr  # takes a while to load, and few files need it
+
+    found = []
+    for pairs_of in own.values():
+        numbers, scores = zip(*pairs_of, strict=True)
+        if len(pairs_of) < _FEWEST or len(set(scores)) < 2:
+            return ""
+        found.append(float(spearmanr(numbers, scores).statistic) * sqrt(len(pairs_of) - 1))
+    if len(found) < 2 or min(map(abs, found)) < _SURE or len({one > 0 for one in found}) > 1:
+        return ""
+    way = "rise" if found[0] > 0 else "fall"
+    return (
+        f"scores {way} with {name} in every variant: if it only counts the rows of sorted files, "
+        "what is paired by it belongs to nothing in common, and what is said here of a winner does "
+        "not hold; --unit none takes them for rows of their own."
+    )
+
+
+def divided_otherwise(
+    columns: Mapping[str, Sequence[str]], variants: Sequence[tuple[str, ...]]
+) -> list[str]:
+    """Which topics are not divided alike among variants that nothing pairs, in sentences.
+
+    Pearson's chi-square (1900, Phil Mag 50:157) beyond one in 10,000, of columns of a few words.
+    """
+    from scipy.stats import chi2_contingency
+
+    told = []
+    for name, texts in columns.items():
+        values = sorted(set(texts))
+        sides = sorted(set(variants))
+        if not 1 < len(values) <= _MOST_TOPICS or len(texts) < 10 * len(values) * len(sides):
+            continue
+        if len(sides) < 2 or any(_number(one) is not None for one in values):
+            continue
+        counts = Counter(zip(variants, texts, strict=True))
+        table = [[counts[side, value] for value in values] for side in sides]
+        if min(map(sum, zip(*table, strict=True))) < 5:
+            continue
+        if float(chi2_contingency(table).pvalue) < _UNLIKELY:
+            told.append(
+                f"{name} is not divided alike among the variants: a difference of their means may "
+                f"be that. --scenario {name} weighs each alike."
+            )
+    return told
+
+
+_UNLIKELY: Final = 1e-4
+
+
+def doubled(rows: Sequence[tuple[str, ...]], columns: Iterable[Sequence[str]]) -> str:
+    """How many rows are there again and are no chance, in a sentence; empty for none.
+
+    Rows of few different scores are alike by themselves: but then not all equally often, nor where
+    a column has numbers of many decimals, or long texts, that are alike in whole rows alone.
+
+    Args:
+        rows: All cells of each row.
+        columns: The cells of each column.
+    """
+    counts = Counter(rows)
+    again = len(rows) - len(counts)
+    if not again:
+        return ""
+    told = f"{again:,} of {len(rows):,} rows are identical to an earlier one in every column"
+    counted = "all of them are counted, as nothing says that they are copies; take out what is."
+    times = gcd(*counts.values())
+    if times > 1 and len(counts) >= FEWEST_DOUBLED:
+        return f"{told}, and each is there {times:,} times or a multiple of it: {counted}"
+    if again < _FEWEST_AGAIN:
+        return ""
+    chance = min((_by_chance(own, len(counts)) for own in columns), default=inf)
+    if again <= _TIMES_CHANCE * chance:
+        return ""
+    return f"{told}, which chance does not make of such numbers and texts: {counted}"
+
+
+_FEWEST_AGAIN: Final = 3
+_TIMES_CHANCE: Final = 5
+_LONG_TEXT: Final = 40
+
+
+def _by_chance(cells: Sequence[str], different: int) -> float:
+    """How many rows of a column would be as an earlier one by chance, roughly, and not less.
+
+    Numbers are taken as spread over their middle half as evenly as over the rest, in steps of their
+    last decimal. As many as are alike in rows that differ elsewhere are chance, too.
+    """
+    shared = float(different - len(set(cells)))
+    numbers = [_number(cell) for cell in cells]
+    if all(one is None for one in numbers):
+        long = sum(map(len, cells)) >= _LONG_TEXT * len(cells)
+        return max(shared, 0.0) if long else inf
+    if any(one is None for one in numbers):
+        return inf
+    found = sorted(float(one) for one in numbers if one is not None)
+    low, high = found[len(found) // 4], found[3 * len(found) // 4]
+    if not high > low:
+        return inf
+    step = 10.0 ** -max(_decimals(cell) for cell in cells)
+    pairs_of_rows = len(cells) * (len(cells) - 1) / 2
+    return max(shared, pairs_of_rows * step * _DENSITY / (high - low))
+
+
+_DENSITY: Final = 0.5
+"""The integral of a density squared, in units of its middle half: .38 for a normal, .5 if even."""
+
+
+def _number(cell: str) -> float | None:
+    try:
+        found = float(cell)
+    except ValueError:
+        return None
+    return found if isfinite(found) else None
+
+
+def _decimals(cell: str) -> int:
+    mantissa, _, exponent = cell.casefold().partition("e")
+    return max(0, len(mantissa.partition(".")[2]) - int(exponent or 0))
