@@ -278,6 +278,19 @@ def test_skewed_scores_touch_the_difference_of_samples(here: Path) -> None:
     assert "So is that of a difference" in told[0]
 
 
+def test_one_value_far_from_all_others_touches_the_difference_of_pairs_too(here: Path) -> None:
+    draws = np.random.default_rng(2)
+    rows = [[f"q{at}", model, draws.normal(5, 1)] for at in range(20) for model in "ab"]
+    rows[7][2] = 90.0
+    told = [
+        one
+        for one in studied(here, "far", ("id", "model", "score"), rows).caveats
+        if "approx" in one
+    ]
+    assert told
+    assert "So is that of a difference: a and b" in told[0]
+
+
 @pytest.mark.parametrize("headers", [("unit", "model", "score"), ("", "model", "score")])
 def test_an_export_is_read_back_to_the_same_verdict(here: Path, headers: Sequence[str]) -> None:
     before = studied(here, "before", headers, users())

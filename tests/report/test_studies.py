@@ -540,7 +540,10 @@ def test_a_missing_score_costs_its_pair_and_is_told_by_variant(tmp_path: Path) -
 def test_scores_beyond_the_declared_range_are_told_and_bound_nothing(tmp_path: Path) -> None:
     rows = values_of([90.0 + 3 * (round_ % 7) for round_ in range(12)])
     found = study(make_run(tmp_path / "run", rows, TWO))
-    assert "scores from 90 to 108, beyond the range of the kind (`score_range`)" in found.rests_on
+    assert (
+        "scores from 90 to 108, beyond the range that is declared of them (`score_range`"
+        in found.rests_on
+    )
 
 
 def test_one_variant_is_nothing_to_compare_and_the_remedy_is_named(tmp_path: Path) -> None:

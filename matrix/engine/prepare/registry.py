@@ -32,6 +32,7 @@ from matrix.kinds.protocol import (
     UsesVariables,
 )
 from matrix.kinds.reporting import OwnsDocument
+from matrix.kinds.text_files import real
 from matrix.model.documents.mistakes import Mistakes
 from matrix.model.documents.overrides import VARIABLES
 from matrix.model.documents.yaml_documents import Document
@@ -132,8 +133,8 @@ def _kind_of_file(file: KindFile, project: Path, kept: Mapping[str, JSON] | None
         files: KindFiles = file.entry.load()
         if kept is not None:
             return files.again(kept)
-        inside = (project / file.file).resolve()
-        named = inside.relative_to(project.resolve()).as_posix()
+        inside = real(project / file.file)
+        named = inside.relative_to(real(project)).as_posix()
     except ValueError:
         raise KindUnusable(
             f"{file.file} is not in {project}, so it cannot go with the run; put it there"

@@ -481,8 +481,9 @@ def _rests_on(judged: MatchupVerdict) -> str:
     if judged.outside is not None:
         low, high = judged.outside
         parts.append(
-            f"scores from {low:g} to {high:g}, beyond the range of the kind (`score_range`), which "
-            "then bounds nothing"
+            f"scores from {low:g} to {high:g}, beyond the range that is declared of them "
+            "(`score_range`, from 0 to 1 where a kind says nothing), so nothing is known of their "
+            "bounds"
         )
     flags = [flag for flag in verdict.flags if not (matchup.scope and flag == SCENARIOS_ONLY)]
     parts += [*(FLAGS[flag] for flag in flags), *([matchup.scope] if matchup.scope else [])]

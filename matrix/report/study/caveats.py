@@ -17,6 +17,7 @@ from matrix.report.compare.unscored import (
 from matrix.report.run.summary import moved_models
 from matrix.report.run.summary_text import moved_alias
 from matrix.report.text import plural
+from matrix.stats.rounds.own_mean import own_mean
 from matrix.stats.verdicts.one_look import two_values
 from matrix.store.reading.reader import RunTables
 from matrix.store.reading.told import notes_of
@@ -164,11 +165,26 @@ def _approximate(judged: MatchupVerdict) -> Iterator[str]:
     found = [names[one.index] for one in judged.verdict.variants if one.approximate]
     if found:
         beside = " That of a difference is not touched by it."
+        if skewed := _skewed_differences(judged):
+            beside = f" So is that of a difference: {skewed}."
         if not judged.matchup.paired:  # a difference is of these very means, if not of counts
             counted = two_values(judged.table) is not None
             beside = "" if counted else " So is that of a difference of it."
         told = f"The interval of the mean of {', '.join(found)} is approximate: few scores, or "
         yield f"{told}skewed ones.{beside}"
+
+
+def _skewed_differences(judged: MatchupVerdict) -> str:
+    """Which pairs of variants have differences as skewed as that, or as few, in words."""
+    table, names = judged.table, judged.matchup.variants
+    length = table.prefix_length
+    found = []
+    for one in judged.verdict.comparisons:
+        both = table.live[:length, one.a] & table.live[:length, one.b]
+        differences = (table.scores[:length, :, one.b] - table.scores[:length, :, one.a])[both]
+        if own_mean(differences).approximate:
+            found.append(f"{names[one.a]} and {names[one.b]}")
+    return ", ".join(found)
 
 
 def _moved(judged: MatchupVerdict) -> Iterator[str]:

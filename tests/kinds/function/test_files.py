@@ -684,3 +684,16 @@ def test_a_column_that_no_case_has_is_told_with_their_table(project: Project) ->
         "(they have: name, question); give it to them, or one to all as options.answer\n"
     )
     assert project.matrix("plan", "sums.py", "--set", "options.answer=four").code == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["validate", "run"])
+def test_a_file_that_is_a_link_in_a_circle_is_refused_in_a_line(
+    project: Project, command: str
+) -> None:
+    (project.folder / "a.py").symlink_to("b.py")
+    (project.folder / "b.py").symlink_to("a.py")
+    done = project.matrix(command, "a.py")
+    assert done.code == 2
+    assert "cannot be read: Too many levels of symbolic links" in done.err
+    assert not (project.folder / "results").exists()

@@ -171,7 +171,7 @@ def test_scores_beyond_the_range_that_nobody_declared_are_looked_at_as_any(tmp_p
     assert done.code == 0, done.err
     assert "decided after 30 rounds" in done.out, "the failure gate takes more"
     told = project.matrix("compare", "it").out
-    assert "beyond the range of the kind (`score_range`)" in " ".join(told.split())
+    assert "beyond the range that is declared of them (`score_range`" in " ".join(told.split())
 
 
 @pytest.mark.parametrize("main", ["marks", "score"])
