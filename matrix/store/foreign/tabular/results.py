@@ -74,11 +74,10 @@ def read_tables(tables: Sequence[ForeignTable], wishes: Wishes) -> ForeignResult
     rows, repeats = _as_repeats(_of_one_topic(rows), tables, roles)
     notes += repeats
     said = own.unit >= 0 and (pairs_something(rows) or groups_something(rows))
-    if wishes.unit != NONE and not said:
-        notes += _independent(rows, tables, roles)
     notes += score_doubts(rows)
-    if wishes.scenario is None and (own.unit < 0 or not pairs_something(rows)):
-        notes += _topics_apart(rows, tables, roles)
+    if own.unit < 0 or not pairs_something(rows):
+        independent = wishes.unit != NONE and not said
+        notes += _doubts_of_samples(rows, tables, own, wishes, independent=independent)
     return ForeignResults(
         form=first.form,
         factors=factors[0],
@@ -147,45 +146,39 @@ def _as_repeats(
     return found, [told] if told else []
 
 
-def _independent(
-    rows: Sequence[ForeignRow], tables: Sequence[ForeignTable], roles: Sequence[Columns]
-) -> list[str]:
-    """What makes it doubtful that rows are independent that nothing pairs, in sentences."""
+def _doubts_of_samples(
+    rows: Sequence[ForeignRow],
+    tables: Sequence[ForeignTable],
+    own: Columns,
+    wishes: Wishes,
+    *,
+    independent: bool,
+) -> Iterator[str]:
+    """What makes samples that nothing pairs doubtful, in sentences.
+
+    ``independent`` is whether each row is taken for one observation, and nobody has said so.
+    """
+    headers = tables[0].headers
     if len({row.levels for row in rows}) < YES_OR_NO:
-        return []
+        return
     lines = {f"{table.source}:{line}": cells for table in tables for line, cells in table.rows}
     texts = [tuple(map(cell_text, lines[row.where])) for row in rows]
-    cells = [(*own, *row.levels) for own, row in zip(texts, rows, strict=True)]
-    columns = _columns(rows, tables)
-    told = doubled(cells, columns.values())
-    return [told] if told else []
-
-
-def _columns(rows: Sequence[ForeignRow], tables: Sequence[ForeignTable]) -> dict[int, list[str]]:
-    """Place of a column -> its text of each row; nothing where files have other columns."""
-    if len({table.headers for table in tables}) > 1:
-        return {}
-    lines = {f"{table.source}:{line}": cells for table in tables for line, cells in table.rows}
-    return {
-        place: [cell_text(lines[row.where][place]) for row in rows]
-        for place, header in enumerate(tables[0].headers)
-        if header
-    }
-
-
-def _topics_apart(
-    rows: Sequence[ForeignRow], tables: Sequence[ForeignTable], roles: Sequence[Columns]
-) -> list[str]:
-    """Columns of topics that are not divided alike among the variants."""
-    first, own = tables[0], roles[0]
-    used = {own.unit, own.score, own.cost, own.scenario, own.repeat, own.error, own.status}
-    used |= {*own.variants, *own.flags, *(place for _, place in own.said)}
-    columns = {
-        in_line(first.headers[at].strip()[:LONGEST_NAME]): texts
-        for at, texts in _columns(rows, tables).items()
-        if at not in used
-    }
-    return divided_otherwise(columns, [row.levels for row in rows])
+    columns = dict[int, list[str]]()
+    if len({table.headers for table in tables}) == 1:
+        columns = {at: [one[at] for one in texts] for at, name in enumerate(headers) if name}
+    if independent:
+        cells = [(*one, *row.levels) for one, row in zip(texts, rows, strict=True)]
+        if told := doubled(cells, columns.values()):
+            yield told
+    if wishes.scenario is None:
+        used = {own.unit, own.score, own.cost, own.scenario, own.repeat, own.error, own.status}
+        used |= {*own.variants, *own.flags, *(place for _, place in own.said)}
+        topics = {
+            in_line(headers[at].strip()[:LONGEST_NAME]): texts_of
+            for at, texts_of in columns.items()
+            if at not in used
+        }
+        yield from divided_otherwise(topics, [row.levels for row in rows])
 
 
 def _one_topic(rows: Sequence[ForeignRow], scenario: int, table: ForeignTable) -> list[str]:
