@@ -94,6 +94,23 @@ def test_pairs_of_one_owner_count_once(here: Path) -> None:
     assert [one for one in study.caveats if "Each question_id is of one document_id" in one]
 
 
+@pytest.mark.parametrize(("documents", "told"), [(1, False), (3, True)])
+def test_a_few_owners_are_no_sample_of_others_and_their_pairs_are_one_of_themselves(
+    here: Path, documents: int, told: bool
+) -> None:
+    draws = random.Random(5)
+    rows = [
+        [f"q{question}", f"d{question % documents}", variant, draws.gauss(0, 1)]
+        for question in range(40)
+        for variant in "ab"
+    ]
+    headers = ("question_id", "document_id", "variant", "score")
+    study = studied(here, "few", headers, rows)
+    assert "40 complete units" in study.sentence
+    alone = [one for one in study.caveats if f"of {documents}: what is said here is about" in one]
+    assert bool(alone) is told
+
+
 def test_people_and_questions_that_are_crossed_are_asked_for_what_the_claim_is_about(
     here: Path, matrix: Matrix
 ) -> None:

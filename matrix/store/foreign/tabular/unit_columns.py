@@ -136,25 +136,36 @@ def _over(
     name = in_line(finder.table.headers[unit][:LONGEST_NAME])
     for owner, how in _owners_of(finder, cells, unit):
         column = in_line(finder.table.headers[owner][:LONGEST_NAME])
-        told = how.format(owner=column, unit=name)
-        if min(_sizes(cells(owner))) < 2:
+        told, fewest = how.format(owner=column, unit=name), min(_sizes(cells(owner)))
+        crossing = pairs((one.unit, one.variant) for one in cells(owner))
+        if crossing and fewest < _ENOUGH:
+            notes.append(f"{told}, of {fewest}: what is said here is about these {column} alone.")
+        elif fewest < _TWO:
             notes.append(f"{told}: what is of the variants and what of these nobody can tell.")
-            continue
-        finder.taken.add(owner)
-        notes.append(
-            f"{told}, so each {column} counts once; --unit {name} is for a verdict about these "
-            f"{column} alone."
-        )
-        return FoundUnit(owner, unit)
+        else:
+            finder.taken.add(owner)
+            notes.append(
+                f"{told}, so each {column} counts once; --unit {name} is for a verdict about these "
+                f"{column} alone."
+            )
+            return FoundUnit(owner, unit)
     if doubt := sorted_doubt(name, cells(unit)):
         notes.append(doubt)
     return FoundUnit(unit)
 
 
+_ENOUGH: Final = 10
+"""Owners from which on they can be a sample: as many as a verdict takes."""
+_TWO: Final = 2
+
+
 def _owners_of(
     finder: Finder, cells: Callable[[int], Sequence[UnitCell]], unit: int
 ) -> Iterator[tuple[int, str]]:
-    """Columns of who has several units, with how that is told: the one of fewest values first."""
+    """Columns of who has several units, with how that is told: the one of fewest values first.
+
+    Where one has them all, nothing can be told of others, and nobody takes it for a sample.
+    """
     found = []
     units = cells(unit)
     for place, header in enumerate(finder.table.headers):
@@ -164,8 +175,7 @@ def _owners_of(
         rows = [(one.unit, one.variant) for one in own]
         if len(own) != len(units) or not all(name for name, _ in rows):
             continue
-        several = _several(own, units)
-        if several * 2 < len(set(rows)):
+        if len({name for name, _ in rows}) < _TWO or _several(own, units) * 2 < len(set(rows)):
             continue
         crossing = pairs(rows)
         if crossing and _is_within(own, units):
