@@ -264,6 +264,6 @@ def test_a_run_that_was_started_without_the_flags_is_not_gone_on_with_while_it_i
         wait_for(lambda: entries_of(run_dir) > 0)  # its governor has the journal from then on
         result = matrix(*SERIES, "--run-id", "second")
     assert result.code == 2
-    assert f"plain is still running (process {process} holds journal.sqlite)" in result.stderr
+    assert f"plain is still running (process {process} plays it)" in result.stderr
     assert result.stderr.endswith("; nothing was started\n")
     assert list(played(tally)) == ["plain"]
