@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -66,9 +67,7 @@ def _kind_of(run: Run) -> tuple[Kind | None, frozenset[str]]:
     from matrix.engine.prepare.registry import scoring_kind
 
     file = run.file
-    lower = lower_is_better_of(file.run_spec)
-    try:
+    kind: Kind | None = None
+    with suppress(KindUnusable):
         kind = scoring_kind(file.kind, file.run_spec.options, kept=file.kind_facts)
-    except KindUnusable:
-        return None, lower
-    return kind, lower | frozenset(kind.lower_is_better)
+    return kind, lower_is_better_of(file.run_spec, kind)

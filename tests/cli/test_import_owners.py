@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 
 import matrix as python_api
-from matrix.api import results_csv
 from matrix.stats import welch
 from tests.cli.program import Matrix
 from tests.cli.tables import write_csv
-from tests.cli.test_import_unpaired import studied
+from tests.cli.test_import_unpaired import exported_again, studied
 
 ANSWERED = ("question_id", "user_id", "variant", "score")
 
@@ -175,11 +174,7 @@ def test_topics_that_are_divided_otherwise_among_samples_are_told(here: Path) ->
 
 def test_what_a_verdict_is_read_with_survives_an_export(here: Path) -> None:
     before = studied(here, "before", ANSWERED, answered())
-    run = python_api.open_run("before", results=here / "results")
-    (here / "again.csv").write_text(results_csv(run))
-    after = python_api.import_results(
-        here / "again.csv", run_id="after", results=here / "results"
-    ).compare()
+    after = exported_again(here, "before")
     assert after.caveats == before.caveats
     assert after.sentence == before.sentence
 

@@ -25,6 +25,14 @@ def studied(here: Path, name: str, headers: Sequence[str], rows: Iterable[Sequen
     return python_api.import_results(path, run_id=name, results=here / "results").compare()
 
 
+def exported_again(here: Path, name: str) -> Any:
+    """The comparison of a run that was exported to CSV, and imported from that."""
+    run = python_api.open_run(name, results=here / "results")
+    (here / "again.csv").write_text(results_csv(run))
+    again = here / "again.csv"
+    return python_api.import_results(again, run_id="after", results=here / "results").compare()
+
+
 def test_the_names_of_variants_have_no_part_in_a_verdict_on_yes_no_rows(here: Path) -> None:
     studies = []
     for one, two in NAMES:
@@ -294,11 +302,7 @@ def test_one_value_far_from_all_others_touches_the_difference_of_pairs_too(here:
 @pytest.mark.parametrize("headers", [("unit", "model", "score"), ("", "model", "score")])
 def test_an_export_is_read_back_to_the_same_verdict(here: Path, headers: Sequence[str]) -> None:
     before = studied(here, "before", headers, users())
-    run = python_api.open_run("before", results=here / "results")
-    (here / "again.csv").write_text(results_csv(run))
-    after = python_api.import_results(
-        here / "again.csv", run_id="after", results=here / "results"
-    ).compare()
+    after = exported_again(here, "before")
     assert after.sentence == before.sentence
     assert after.verdict.comparisons[0].interval == before.verdict.comparisons[0].interval
 

@@ -81,9 +81,10 @@ def read_judges(
     return spec.model_copy(update={JUDGES: tuple(named)}), found
 
 
-def lower_is_better_of(spec: RunSpec) -> frozenset[str]:
-    """Scores of listed judges of which less is better."""
-    return frozenset(one.name for one in spec.judges if one.better == "lower")
+def lower_is_better_of(spec: RunSpec, kind: Kind | None) -> frozenset[str]:
+    """Scores of which less is better: of the kind, if it can be had, and of listed judges."""
+    of_judges = frozenset(one.name for one in spec.judges if one.better == "lower")
+    return of_judges if kind is None else of_judges | kind.lower_is_better
 
 
 def bounds_of(spec: RunSpec, metric: str) -> tuple[float, float] | None:

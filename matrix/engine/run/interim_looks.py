@@ -53,9 +53,7 @@ def declared_rules(
         alpha=round(1.0 - compare.confidence, 12),
         # a margin is in units of what it was declared for
         delta=compare.margin if margin is None and chosen == compare.metric else margin,
-        higher_is_better=not lower_is_better(
-            chosen, kind.lower_is_better | lower_is_better_of(spec)
-        ),
+        higher_is_better=not lower_is_better(chosen, lower_is_better_of(spec, kind)),
         failure_margin=compare.failure_margin / 100.0,
         failure_icc=compare.failure_icc,
         score_bounds=kind.score_range if chosen == "score" else bounds_of(spec, chosen),

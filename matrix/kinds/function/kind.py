@@ -266,8 +266,6 @@ class FunctionKind:
             for one in self._facts.lower_is_better
             if one not in named and (hint := did_you_mean(one, list(named)))
         ]
-        if not found:
-            return strange
         lower = ", ".join(f'"{name}"' for name in (*self._facts.lower_is_better, *found))
         return [
             *strange,

@@ -34,7 +34,7 @@ def facts_of(tables: RunTables) -> ExportedFacts:
         kind=run.kind if before is None else before.kind,
         seed=spec.seed,
         compare=compare.model_copy(update={"metric": run.plan.metric}),
-        lower=tuple(sorted(kind.lower_is_better | lower_is_better_of(spec))),
+        lower=tuple(sorted(lower_is_better_of(spec, kind))),
         score_range=run.plan.score_range,
         simulated=run.simulated_roles if run.simulated else (),
         mixed=run.mixed,

@@ -240,8 +240,7 @@ class Matchup:
 
     def lower_is_better(self, metric: str) -> bool:
         """Whether less of a metric is better."""
-        lower = self.kind.lower_is_better | lower_is_better_of(self.spec)
-        return lower_is_better(metric, lower)
+        return lower_is_better(metric, lower_is_better_of(self.spec, self.kind))
 
     def is_due(self, metric: str) -> bool:
         """Whether every session should have a value of it, so that one without is missing."""
@@ -385,18 +384,20 @@ class Matchup:
         """
         if self.absent is None or self.unpriced:
             return None
-        there = np.zeros((self.n_units, len(self.variants)), dtype=np.bool_)
-        there[self.units, self.sides] = True
-        spent = np.bincount(self.sides, self.cost_usd, minlength=len(self.variants))
-        return float((spent / there.sum(axis=0)).sum())
+        return self._per_unit(self.cost_usd)
 
     def round_sessions(self) -> float | None:
         """Sessions of all variants in a unit of results that were made elsewhere; else ``None``."""
         if self.absent is None:
             return None
-        units = [len(np.unique(self.units[self.sides == at])) for at in range(len(self.variants))]
-        sessions = np.bincount(self.sides, minlength=len(self.variants))
-        return float((sessions / np.maximum(units, 1)).sum())
+        return self._per_unit(np.ones(len(self.sides)))
+
+    def _per_unit(self, values: Floats) -> float:
+        """The sum over variants of what each has of a value in a unit that it is in."""
+        there = np.zeros((self.n_units, len(self.variants)), dtype=np.bool_)
+        there[self.units, self.sides] = True
+        totals = np.bincount(self.sides, values, minlength=len(self.variants))
+        return float((totals / np.maximum(there.sum(axis=0), 1)).sum())
 
     def _averaged(self, table: RoundTable, places: npt.NDArray[np.int64]) -> RoundTable:
         """The same with repeats and moments that are not there at the mean of others of their unit.

@@ -27,11 +27,11 @@ from matrix.report.page.failures import (
     to_look_at_of,
 )
 from matrix.report.page.grouped import groups_of, issues_of
-from matrix.report.page.known import RunFacts
+from matrix.report.page.known import RunFacts, opening_of
 from matrix.report.page.scores import noise_of, scenarios_of, variants_of
 from matrix.report.page.spending import money_of
 from matrix.report.page.transcripts import picked, shown_sessions, sizes_of
-from matrix.report.run.summary_text import head_line, labelled_facts, verdict_line
+from matrix.report.run.summary_text import head_line, labelled_facts
 from matrix.report.study.study_text import verdict_facts
 from matrix.report.text import noted, number
 from matrix.store.reading.reader import RunTables
@@ -88,13 +88,11 @@ def page_of_session(tables: RunTables, session_id: str) -> Page:
 
 def _verdict(run: RunFacts) -> Iterator[Block]:
     summary, study = run.summary, run.study
-    own = () if run.told is None else run.told.verdict
-    if own and summary.comparison is None:
-        yield Prose(own[0] + noted(summary.run.simulation), "verdict")
-        yield from map(Prose, [*own[1:], verdict_line(summary)])
-    else:
-        yield Prose(verdict_line(summary), "verdict")
-        yield from map(Prose, own)
+    first, *others = opening_of(run)
+    yield Prose(first, "verdict")
+    yield from map(Prose, others)
+    if run.told is not None and summary.comparison is not None:
+        yield from map(Prose, run.told.verdict)
     if study is not None:
         yield Facts(verdict_facts(study))
         yield from (Prose(told, "warning") for told in study.caveats)

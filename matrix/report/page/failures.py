@@ -9,7 +9,6 @@ from matrix.report.page.blocks import Block, DataTable, Facts, Prose, TableCell,
 from matrix.report.page.known import RunFacts, levels_of, unit_of_row
 from matrix.report.run.endings import ErrorClass
 from matrix.report.run.explained import left_out_of, provenance_of
-from matrix.report.run.summary import less_is_better
 from matrix.report.text import number, plural, score_digits
 from matrix.store.reading.reader import RunTables
 from matrix.store.reading.told import units_in
@@ -143,7 +142,7 @@ def turns_to_look_at(tables: RunTables, frame: Any) -> dict[str, int]:
 def looked_at_of(run: RunFacts, frame: Any) -> list[tuple[str, str]]:
     """What a session is an example of, and which one; none as good as the best is a bad one."""
     found = dict[str, str]()
-    rising = not less_is_better(run.summary.run)
+    rising = not run.summary.score_is_low
     scored = frame[frame["score"].notna()].sort_values("score", ascending=rising)
     best = scored["score"].iloc[-1:].to_list()
     worse = scored[~scored["score"].isin(best)]["session_id"].astype(str)

@@ -12,7 +12,9 @@ from matrix.report.page.charts import Chart
 from matrix.report.page.drawing import draw
 from matrix.report.run.explained import Explanation
 from matrix.report.run.summary import Summary
+from matrix.report.run.summary_text import verdict_line
 from matrix.report.study.study import Study
+from matrix.report.text import noted
 from matrix.store.reading.reader import RunTables
 from matrix.store.run.run_folder import RunFile
 from matrix.store.tables.tables import factor_columns
@@ -32,6 +34,17 @@ class RunFacts(NamedTuple):
     told: RunReport | None
     explained: Explanation | None = None
     grouped: Aggregates | None = None
+
+
+def opening_of(run: RunFacts) -> list[str]:
+    """What a page or a comment begins with: what the kind says where nothing is compared.
+
+    The verdict then follows; otherwise it stands alone.
+    """
+    told, own = verdict_line(run.summary), () if run.told is None else run.told.verdict
+    if not own or run.summary.comparison is not None:
+        return [told]
+    return [own[0] + noted(run.summary.run.simulation), *own[1:], told]
 
 
 def level_columns(run: RunFile) -> dict[str, str]:

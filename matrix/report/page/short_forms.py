@@ -11,15 +11,17 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 
+from matrix.engine.prepare.registry import scoring_kind
+from matrix.kinds.protocol import SaysItsScore
 from matrix.kinds.reporting import ReportedCase
 from matrix.model.lines import csv_cell, in_line
 from matrix.report.groups.issues import issues_in
 from matrix.report.page.failures import looked_at_of, turns_to_look_at
-from matrix.report.page.known import RunFacts, level_columns, levels_of, unit_of_row
+from matrix.report.page.known import RunFacts, level_columns, levels_of, opening_of, unit_of_row
 from matrix.report.run.explained import explanation_lines
 from matrix.report.run.report_file import escaped
-from matrix.report.run.summary_text import head_line, spent_line, verdict_line
-from matrix.report.text import noted, plural
+from matrix.report.run.summary_text import head_line, spent_line
+from matrix.report.text import plural
 from matrix.store.reading.reader import RunTables
 from matrix.store.reading.session_scores import session_scores
 from matrix.store.reading.told import notes_of, tells_failures, units_in, untold_in
@@ -40,12 +42,8 @@ _COUNTED: Final = {"failed": "failures", "error": "errors", "skipped": "skipped"
 def as_github(run: RunFacts) -> str:
     """A comment for a pull request: verdict, cost, variants, and the three turns to look at."""
     summary = run.summary
-    own = () if run.told is None else run.told.verdict
-    said = [f"**{escaped(verdict_line(summary))}**"]
-    if own and summary.comparison is None:
-        said = [f"**{escaped(own[0] + noted(summary.run.simulation))}**", *map(escaped, own[1:])]
-        said.append(escaped(verdict_line(summary)))
-    lines = [said[0], "", *said[1:]]
+    first, *others = map(escaped, opening_of(run))
+    lines = [f"**{first}**", "", *others]
     if not is_made_here(summary.run_dir, summary.run):
         lines.append(f"Received: {escaped(NOT_MADE_HERE)}")
     lines.append(f"{escaped(head_line(summary))}; {spent_line(summary)}")
@@ -190,10 +188,8 @@ def _sessions(run: RunFacts) -> Iterator[ReportedCase]:
         if not known and outcome == "passed" and row["score"] != row["score"]:
             outcome, told = "skipped", f"no score, and whether it failed is not told; {told}"
         if fell_short and outcome == "passed":
-            outcome, told = (
-                "failed",
-                f"not passed, as its file says, with {row['score']:.3g}; {told}",
-            )
+            outcome = "failed"
+            told = f"not passed, as its file says, with {row['score']:.3g}; {told}"
         seen = "; ".join(issues.get(str(row["session_id"]), []))
         yield ReportedCase(str(row["scenario"]), name, outcome, told, seen)
 
@@ -203,11 +199,11 @@ _PASSED: Final = frozenset({"passed", "pass", "success"})
 
 def _fell_short(run: RunFacts, sessions: Sequence[str]) -> list[bool]:
     """Of which results their file says that they did not pass: by a metric, or their score."""
-    if not run.summary.run.imported:
+    file = run.summary.run
+    if not file.imported:
         return [False] * len(sessions)
-    by_score = (
-        str(run.summary.run.spec["options"]["taken"].get("score", "")).partition(", ")[0] in _PASSED
-    )
+    kind = scoring_kind(file.kind, file.run_spec.options)
+    by_score = isinstance(kind, SaysItsScore) and kind.score_is in _PASSED
     found = session_scores(
         run.tables, sessions, lambda name: name in _PASSED or (by_score and name == "score")
     )

@@ -122,9 +122,9 @@ def _facts(prepared: Prepared, pilot: Pilot | None) -> list[tuple[str, str]]:
 
 def _measure(prepared: Prepared) -> str:
     """The compared metric with its direction."""
-    metric, lower = prepared.spec.compare.metric, lower_is_better_of(prepared.spec)
-    less = lower_is_better(metric, prepared.kind.lower_is_better | lower)
-    return measure_told(prepared.kind, metric, lower=less)
+    metric, kind = prepared.spec.compare.metric, prepared.kind
+    less = lower_is_better(metric, lower_is_better_of(prepared.spec, kind))
+    return measure_told(kind, metric, lower=less)
 
 
 def _params(spec: RunSpec) -> str:

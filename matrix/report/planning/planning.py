@@ -22,6 +22,7 @@ from matrix.stats import (
     sd_range,
     smallest_effect,
 )
+from matrix.stats.estimates.figures import of_each
 from matrix.stats.estimates.proportions import discordant_needed
 from matrix.stats.planning.gate_chance import MOST_ROUNDS
 from matrix.stats.planning.paired_rounds import PairedRounds
@@ -119,12 +120,12 @@ class PowerQuestion:
 
     def counted(self, units: int) -> str:
         """So many units, in words."""
-        return plural(units, self.unit) + self.of_each
+        return plural(units, self.unit) + of_each(paired=self.paired)
 
     @property
-    def of_each(self) -> str:
-        """Whose units are counted, where a unit is one variant's; else empty."""
-        return "" if self.paired else " of each variant"
+    def gate_unit(self) -> str:
+        """What the failure gate counts: pairs, or without any rows."""
+        return "pair" if self.paired else "row"
 
     @property
     def apart(self) -> float | None:

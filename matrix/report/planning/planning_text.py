@@ -16,6 +16,7 @@ from matrix.report.text import (
     wrapped,
 )
 from matrix.stats import PowerGoal
+from matrix.stats.estimates.figures import of_each
 from matrix.stats.rounds.rules import MIN_ROUNDS
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def cannot_win(question: PowerQuestion, rounds: int, gate_pairs: int) -> str:
     """Why so many rounds cannot name a winner by its scores alone, and what would help."""
     pairs = rounds * question.pairs
     needed = -(-gate_pairs // question.pairs)
-    what = plural(gate_pairs, "pair" if question.paired else "row")
+    what = plural(gate_pairs, question.gate_unit)
     if needed <= MIN_ROUNDS:
         return f"No winner can be named: a verdict takes {MIN_ROUNDS} {question.unit}s."
     of_import = question.unit in ("unit", "row")  # which has no spec
@@ -143,11 +144,9 @@ def _facts(answer: PowerAnswer) -> list[tuple[str, str]]:
 
 
 def _per_unit(question: PowerQuestion) -> str:
-    if question.paired:
-        return f", {plural(question.pairs, 'pair')} per {question.unit}"
-    return (
-        "" if question.unit == "row" else f", {plural(question.pairs, 'row')} per {question.unit}"
-    )
+    if question.unit == question.gate_unit:
+        return ""
+    return f", {plural(question.pairs, question.gate_unit)} per {question.unit}"
 
 
 def _of_values(question: PowerQuestion) -> list[tuple[str, str]]:
@@ -174,7 +173,7 @@ def failing(question: PowerQuestion) -> str:
 
 def gate_words(question: PowerQuestion, pairs: int, rounds: int) -> str:
     """What the failure gate takes, as pairs and as rounds."""
-    what = plural(pairs, "pair" if question.paired else "row")
+    what = plural(pairs, question.gate_unit)
     return (
         f"{what} without a failure = {question.counted(rounds)}, to show at "
         f"most {100 * question.failure_margin:.3g} points more failures"
@@ -212,7 +211,7 @@ def _table(answer: PowerAnswer) -> str:
         for need in answer.table
     ]
     chance = f"chance to name it with so many {question.unit}s"
-    note = f"{units}{question.of_each} to name a winner; {chance}"
+    note = f"{units}{of_each(paired=question.paired)} to name a winner; {chance}"
     return f"{columns(headers, rows, right=range(len(headers)))}\n({note})"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ from matrix.engine.governor.money_fold import charged_in
 from matrix.engine.prepare.judges import lower_is_better_of
 from matrix.engine.prepare.plan_file import read_tariffs
 from matrix.engine.prepare.registry import load_kind, scoring_kind
+from matrix.kinds.protocol import Kind
 from matrix.model.errors import BadInput, KindUnusable
 from matrix.model.spec.judges import JUDGES
 from matrix.report.compare.compare import FactorComparison, WholeRun, compare_factor, whole_run
@@ -78,6 +80,7 @@ class Summary:
         judging: What judges did that verdicts should not be read without.
         rejudged: What a rejudging was asked for.
         standing: Whether the judge was checked against people; ``None`` where none has part in it.
+        score_is_low: Whether a lower score is the better one.
         extremes: ``best``, ``worst``, ``longest``, ``failed`` -> session id, as far as there are.
     """
 
@@ -112,6 +115,7 @@ class Summary:
     judging: JudgingNotes
     rejudged: tuple[Rejudged, ...]
     standing: Standing | None
+    score_is_low: bool
     extremes: Mapping[str, str]
 
     @property
@@ -139,7 +143,7 @@ def summarize_run(run_dir: Path, run: RunFile) -> Summary:
     money = _money(calls)
     comparison, no_comparison = _comparison(tables, run)
     whole = _whole(tables, run)
-    compared = comparison or whole
+    compared, low = comparison or whole, _score_is_low(run)
     lagging = run.status != "complete" and tables_lag(run_dir)
     return Summary(
         run=_with_later_labels(tables, run),
@@ -177,7 +181,8 @@ def summarize_run(run_dir: Path, run: RunFile) -> Summary:
         standing=standing_beside(
             standing_in(run.plan.metric, [tables]), comparison.void if comparison else None
         ),
-        extremes=_extremes(sessions, less_is_better=less_is_better(run)),
+        score_is_low=low,
+        extremes=_extremes(sessions, low=low),
     )
 
 
@@ -303,21 +308,20 @@ def _whole(tables: RunTables, run: RunFile) -> WholeRun | None:
         return None
 
 
-def less_is_better(run: RunFile) -> bool:
+def _score_is_low(run: RunFile) -> bool:
     """Whether a lower score is the better one, by what the kind and the spec of a run say."""
     spec = run.run_spec
-    try:
+    kind: Kind | None = None
+    with suppress(KindUnusable, BadInput):
         kind = scoring_kind(run.kind, spec.options, kept=run.kind_facts)
-    except (KindUnusable, BadInput):
-        return "score" in lower_is_better_of(spec)
-    return "score" in kind.lower_is_better | lower_is_better_of(spec)
+    return "score" in lower_is_better_of(spec, kind)
 
 
-def _extremes(sessions: Any, *, less_is_better: bool) -> dict[str, str]:
+def _extremes(sessions: Any, *, low: bool) -> dict[str, str]:
     scored = sessions.dropna(subset=["score"])
     found: dict[str, str] = {}
     if len(scored):
-        most, least = ("worst", "best") if less_is_better else ("best", "worst")
+        most, least = ("worst", "best") if low else ("best", "worst")
         found[most] = str(scored.loc[scored["score"].idxmax(), "session_id"])
         found[least] = str(scored.loc[scored["score"].idxmin(), "session_id"])
     timed = sessions.dropna(subset=["turns"])  # a stranger's table may have none
@@ -337,7 +341,7 @@ def extreme_session(run_dir: Path, which: str) -> str:
     """
     tables = RunTables(run_dir)
     frame = tables.frame("sessions", ["session_id", "outcome", "turns", "score"])
-    found = _extremes(frame, less_is_better=less_is_better(tables.run))
+    found = _extremes(frame, low=_score_is_low(tables.run))
     if which not in found:
         raise SessionNotFound(f"no session to show as {which!r}: none has ended that way")
     return found[which]

@@ -177,12 +177,10 @@ def _approximate(judged: MatchupVerdict) -> Iterator[str]:
 def _skewed_differences(judged: MatchupVerdict) -> str:
     """Which pairs of variants have differences as skewed as that, or as few, in words."""
     table, names = judged.table, judged.matchup.variants
-    length = table.prefix_length
     found = []
     for one in judged.verdict.comparisons:
-        both = table.live[:length, one.a] & table.live[:length, one.b]
-        differences = (table.scores[:length, :, one.b] - table.scores[:length, :, one.a])[both]
-        if own_mean(differences).approximate:
+        differences = table.scores[:, :, one.b] - table.scores[:, :, one.a]
+        if own_mean(differences[table.both_live(one.a, one.b)]).approximate:
             found.append(f"{names[one.a]} and {names[one.b]}")
     return ", ".join(found)
 

@@ -11,6 +11,7 @@ from matrix.report.compare.compare import MatchupVerdict
 from matrix.report.compare.leading import cube_of
 from matrix.report.compare.unscored import uncounted_places
 from matrix.report.text import names_listed, plural
+from matrix.stats.estimates.figures import of_each
 from matrix.stats.verdicts.ruling import inside
 from matrix.stats.verdicts.sentence import is_even_chance
 from matrix.store.run.run_folder import resume_command
@@ -212,8 +213,7 @@ def _plan(judged: MatchupVerdict) -> str:
 
 def _so_many(judged: MatchupVerdict, rounds: int, each: NanoUSD | None) -> str:
     unit = judged.matchup.unit
-    whose = "" if judged.matchup.paired else " of each variant"
-    counted = f"{plural(rounds, f'more {unit}')}{whose}"
+    counted = f"{plural(rounds, f'more {unit}')}{of_each(paired=judged.matchup.paired)}"
     if each is None:
         return counted
     one = unit if judged.matchup.paired else f"{unit} of all variants"

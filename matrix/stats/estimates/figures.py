@@ -34,6 +34,11 @@ def percent(interval: Interval) -> str:
     return f"{100 * interval.confidence:.4g} %"
 
 
+def of_each(*, paired: bool) -> str:
+    """Whose units a number is of, after it: without pairs a unit is one variant's."""
+    return "" if paired else " of each variant"
+
+
 def count(n: int, noun: str) -> str:
     """``1 round``, ``2 rounds``."""
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"

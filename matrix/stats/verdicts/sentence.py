@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf
 
-from matrix.stats.estimates.figures import count, decimals_for, ends, percent
+from matrix.stats.estimates.figures import count, decimals_for, ends, of_each, percent
 from matrix.stats.estimates.proportions import discordant_needed
 from matrix.stats.rounds.rules import Reason
 from matrix.stats.verdicts.ruling import inside
@@ -181,7 +181,7 @@ def _needed(words: Wording, extra: int, what: str = "") -> str:
     """So many more rounds; all of them in a new run where this one's plan may not grow."""
     if played := _played(words, extra):
         return f"{count(played + extra, words.paired_on)} needed{what}, in a new run"
-    whose = " of each variant" if words.unpaired else ""
+    whose = of_each(paired=not words.unpaired)
     return f"{count(extra, f'more {words.paired_on}')}{whose} needed{what}"
 
 

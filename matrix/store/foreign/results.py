@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from matrix.model.errors import BadInput, Mistake
@@ -192,8 +192,12 @@ def groups_something(rows: Sequence[ForeignRow]) -> bool:
 
 def groups(rows: Sequence[tuple[str, tuple[str, ...]]]) -> bool:
     """The same of each row's unit and variant."""
-    units = set(rows)
-    return len(units) < len(rows) and min(Counter(variant for _, variant in units).values()) > 1
+    return len(set(rows)) < len(rows) and fewest_units(rows) > 1
+
+
+def fewest_units(rows: Iterable[tuple[str, tuple[str, ...]]]) -> int:
+    """Of each row's unit and variant: how many units the variant with the fewest has."""
+    return min(Counter(variant for _, variant in set(rows)).values())
 
 
 def twice_in(rows: Sequence[ForeignRow], remedy: str) -> str:

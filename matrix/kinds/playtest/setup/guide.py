@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from matrix.kinds.playtest.setup.outline import loose_beats, loose_ending
+from matrix.kinds.playtest.setup.outline import NUMBER_WORDS, loose_beats, loose_ending
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,19 @@ _ITEM = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(.*)$")
 _NAMED = re.compile(r"^\*\*(.+?)\*\*\s*[:.\u2014\u2013-]*\s*(.*)$")
 _NUMBER = re.compile(r"^\d{1,3}[.)]\s")
 _PLAIN_NAME = re.compile(r"^([^:\u2014\u2013]{2,60}?)\s*(?::|\u2014|\u2013| -)\s+(.*)$")
+
+_AT_MOST = re.compile(
+    rf"\b(?:(?:never|not|no)(?: \w{{1,12}}){{0,3}} more than|at most)"
+    rf" (\d{{1,2}}|{'|'.join(NUMBER_WORDS)}) words?\b",
+    re.IGNORECASE,
+)
+
+
+def most_words(detail: str) -> int | None:
+    """How many words somebody uses at once, as ``never more than five words``; else ``None``."""
+    if not (found := _AT_MOST.search(detail)):
+        return None
+    return int(found[1]) if found[1].isdigit() else NUMBER_WORDS.index(found[1].lower()) + 1
 
 
 def _section_of(heading: str) -> str | None:

@@ -12,17 +12,19 @@ FEWEST: Final = 3
 _SHORTEST: Final = 4
 """Characters; less between two marks is no beat."""
 
+NUMBER_WORDS: Final = (
+    "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+    "twelve",
+)  # fmt: skip
+
 _NUMBERED: Final = re.compile(
     r"^[\s>#*+-]{0,9}(?:(?:beat|pulse|scene|act|chapter|part|step)\s{1,3})?[(*]{0,3}"
-    r"(?P<number>\d{1,2}|[a-h]|one|two|three|four|five|six|seven|eight|nine|ten|eleven"
-    r"|twelve)(?P<mark>[.):*]{1,3}|\s[-\u2013\u2014:]|\s(?=[a-z]))[\s*:.-]{0,9}"
+    r"(?P<number>\d{1,2}|[a-h]|"
+    + "|".join(NUMBER_WORDS)
+    + r")(?P<mark>[.):*]{1,3}|\s[-\u2013\u2014:]|\s(?=[a-z]))[\s*:.-]{0,9}"
     r"(?P<text>\S.*)$",
     re.IGNORECASE,
 )
-_WORDS: Final = [
-    *("one", "two", "three", "four", "five", "six"),
-    *("seven", "eight", "nine", "ten", "eleven", "twelve"),
-]
 _BEATS: Final = re.compile(
     r"^\W{0,6}(?:story |the )?(?:beats?|pulses?|scenes?|acts|what happens|the story goes|plot)\b"
     r"[^.!?|]{0,40}$",
@@ -114,8 +116,8 @@ def _numbered(lines: Sequence[str]) -> list[str]:
 
 
 def _place(number: str) -> int:
-    if number in _WORDS:
-        return _WORDS.index(number) + 1
+    if number in NUMBER_WORDS:
+        return NUMBER_WORDS.index(number) + 1
     return int(number) if number.isdigit() else ord(number) - ord("a") + 1
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from matrix.kinds.playtest.setup.guide import GuideItem
+from matrix.kinds.playtest.setup.guide import GuideItem, most_words
 from matrix.providers.simulated.language.grammar import first_person, plain, sentences, unended
 
 _GROUP = (
@@ -21,25 +21,6 @@ _ANIMAL = re.compile(
     re.IGNORECASE,
 )
 _SPEECHLESS = re.compile(r"\b(?:silent|mute|hisses|barks|says nothing|never speaks|dead)\b")
-_SMALL_NUMBERS = [
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-]
-_FEW_WORDS = re.compile(
-    rf"\b(?:(?:never|not|no)(?: \w{{1,12}}){{0,3}} more than|at most)"
-    rf" (\d{{1,2}}|{'|'.join(_SMALL_NUMBERS)}) words?\b",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,14 +150,8 @@ def _person(item: GuideItem, prose: str, shared: Counter[str]) -> Person:
         want="" if want.startswith(_NO_WANT) else want,
         wants=wants,
         speaks=not (_ANIMAL.search(role) or _SPEECHLESS.search(item.detail)),
-        most_words=_most_words(item.detail),
+        most_words=most_words(item.detail) or 0,
     )
-
-
-def _most_words(detail: str) -> int:
-    if not (match := _FEW_WORDS.search(detail)):
-        return 0
-    return int(match[1]) if match[1].isdigit() else _SMALL_NUMBERS.index(match[1].lower()) + 1
 
 
 def _described(detail: str, prose: str) -> tuple[str, str, str]:

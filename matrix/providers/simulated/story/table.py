@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 from zlib import crc32
 
+from matrix.kinds.playtest.setup.outline import NUMBER_WORDS
 from matrix.model.records import ChatMessage
 from matrix.providers.simulated.story.cues import is_recap
 from matrix.providers.simulated.story.story import Story
@@ -34,19 +35,7 @@ _NAME = re.compile(r"[^\W\d_a-z][\w'\u2019-]*(?: \d+)?")
 _NOT_PLAYERS = frozenset(("Narrator", "Spokesperson", "The", "Players", "Table", "Story", "And"))
 _PULSE_MARKER = re.compile(r"^\s*\[PULSE (\d+)")
 _SIZE = re.compile(r"\[table\] (\d+) people")
-_COUNTS: tuple[str, ...] = (
-    "none",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-)
+_COUNTS: tuple[str, ...] = ("none", *NUMBER_WORDS[:10])
 
 
 class PlayersHeard(NamedTuple):

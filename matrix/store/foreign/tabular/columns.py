@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache, partial
 from typing import Final, NamedTuple
 
 from matrix.model.lines import in_line
@@ -15,7 +16,7 @@ from matrix.store.foreign.results import (
     shown,
 )
 from matrix.store.foreign.tabular.currencies import DOLLARS
-from matrix.store.foreign.tabular.finder import Finder
+from matrix.store.foreign.tabular.finder import ColumnFinder
 from matrix.store.foreign.tabular.names import (
     ANSWERED,
     ASKED,
@@ -48,7 +49,7 @@ from matrix.store.foreign.tabular.table import (
     is_yes_or_no,
     listed,
 )
-from matrix.store.foreign.tabular.unit_columns import doubts_of_unit, usual_unit
+from matrix.store.foreign.tabular.unit_columns import doubts_of_unit, unit_cells, usual_unit
 from matrix.store.foreign.tabular.units import (
     same_topics,
     splits,
@@ -111,7 +112,7 @@ def columns_of(
         told = "is the table `sessions` of a run, which does not say what the run was; export the "
         say(None, "", f"{told}run itself: `matrix export RUN --to csv` or `--to inspect` come back")
         return None
-    finder = Finder(table, say)
+    finder = ColumnFinder(table, say)
 
     def numeric(place: int) -> bool:
         return is_numeric(finder.cells(place), words=True)
@@ -146,13 +147,13 @@ def columns_of(
     if not wishes.variants and (found := finder.usual(VARIANT)) >= 0:
         variants = (found,)
     why_left, notes = dict[int, str](), list[str]()
-    within = -1
+    within, cells = -1, cache(partial(unit_cells, tables, table, variants, score))
     if wishes.unit is None:
-        unit, within = usual_unit(finder, tables, variants, score, why_left, notes)
+        unit, within = usual_unit(finder, cells, why_left, notes)
     elif wishes.unit == NONE:
         finder.usual(UNIT)  # a number of a row is no metric
     elif unit >= 0:
-        notes += doubts_of_unit(finder, tables, variants, score, unit)
+        notes += doubts_of_unit(finder, cells, unit)
     if not wishes.cost:
         cost = finder.usual(COST[:2], in_dollars)
         if cost < 0:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from math import gcd, inf, isfinite, sqrt
+from math import gcd, inf, sqrt
 from typing import Final
 
 from matrix.store.foreign.results import ForeignRow
-from matrix.store.foreign.tabular.units import UnitCell, counts_rows
+from matrix.store.foreign.tabular.numbers import number_of
+from matrix.store.foreign.tabular.units import UnitCell, counts_rows, numbered_scores
 
-FEWEST_DOUBLED: Final = 8
+_FEWEST_DOUBLED: Final = 8
 """Different rows from which on it is no chance that all are there a multiple of some times."""
 _MARKS: Final = (-1.0, -9.0, -99.0, -999.0, -9999.0, 99.0, 999.0, 9999.0)
 """What programs and people write where there is no score."""
@@ -31,12 +32,11 @@ def score_doubts(rows: Sequence[ForeignRow]) -> list[str]:
         if not counts[mark] or not others:
             continue
         low, high = min(others), max(others)
-        if (mark < 0 <= low) or (mark > 0 and low >= 0 and 0 < _FAR * high < mark):
-            scored = f"1 score is {mark:g}" if counts[mark] == 1 else f"{counts[mark]:,} scores are"
-            scored = scored if counts[mark] == 1 else f"{scored} {mark:g}"
+        if low >= 0 and (mark < 0 or 0 < _FAR * high < mark):
+            scored = "1 score is" if counts[mark] == 1 else f"{counts[mark]:,} scores are"
             told.append(
-                f"{scored}, all others are from {low:g} to {high:g}: if it stands for no score, "
-                "leave these cells empty; it is counted as one."
+                f"{scored} {mark:g}, all others are from {low:g} to {high:g}: if it stands for no "
+                "score, leave these cells empty; it is counted as one."
             )
     return told + _scales(rows)
 
@@ -46,16 +46,18 @@ def _scales(rows: Sequence[ForeignRow]) -> list[str]:
     for row in rows:
         if row.score is not None:
             by_variant[row.levels].append(row.score)
-    shares = {one: own for one, own in by_variant.items() if min(own) >= 0 and max(own) <= 1}
-    large = {one: own for one, own in by_variant.items() if min(own) >= 0 and max(own) > 10}
-    fine = [one for one, own in shares.items() if any(0 < score < 1 for score in own)]
-    if not fine or not large:
+    known = {one: own for one, own in by_variant.items() if min(own) >= 0}
+    small = [one for one, own in known.items() if max(own) <= 1 and not {0.0, 1.0}.issuperset(own)]
+    large = [one for one, own in known.items() if max(own) > _NO_SHARE]
+    if not small or not large:
         return []
-    other = next(iter(large))
     return [
-        f"scores of {', '.join(fine[0])} are from 0 to 1, those of {', '.join(other)} up to "
-        f"{max(large[other]):g}: see that both are on one scale."
+        f"scores of {', '.join(small[0])} are from 0 to 1, those of {', '.join(large[0])} up to "
+        f"{max(known[large[0]]):g}: see that both are on one scale."
     ]
+
+
+_NO_SHARE: Final = 10
 
 
 def sorted_doubt(name: str, cells: Sequence[UnitCell]) -> str:
@@ -66,14 +68,10 @@ def sorted_doubt(name: str, cells: Sequence[UnitCell]) -> str:
     """
     if not counts_rows(cells):
         return ""
-    own = defaultdict[tuple[str, ...], list[tuple[int, float]]](list)
-    for one in cells:
-        if one.score is not None:
-            own[one.variant].append((int(one.unit), one.score))
     from scipy.stats import spearmanr  # takes a while to load, and few files need it
 
     found = []
-    for pairs_of in own.values():
+    for pairs_of in numbered_scores(cells).values():
         numbers, scores = zip(*pairs_of, strict=True)
         if len(pairs_of) < _FEWEST or len(set(scores)) < 2:
             return ""
@@ -103,7 +101,7 @@ def divided_otherwise(
         sides = sorted(set(variants))
         if not 1 < len(values) <= _MOST_TOPICS or len(texts) < 10 * len(values) * len(sides):
             continue
-        if len(sides) < 2 or any(_number(one) is not None for one in values):
+        if len(sides) < 2 or any(isinstance(number_of(one), float) for one in values):
             continue
         counts = Counter(zip(variants, texts, strict=True))
         table = [[counts[side, value] for value in values] for side in sides]
@@ -137,7 +135,7 @@ def doubled(rows: Sequence[tuple[str, ...]], columns: Iterable[Sequence[str]]) -
     told = f"{again:,} of {len(rows):,} rows are identical to an earlier one in every column"
     counted = "all of them are counted, as nothing says that they are copies; take out what is."
     times = gcd(*counts.values())
-    if times > 1 and len(counts) >= FEWEST_DOUBLED:
+    if times > 1 and len(counts) >= _FEWEST_DOUBLED:
         return f"{told}, and each is there {times:,} times or a multiple of it: {counted}"
     if again < _FEWEST_AGAIN:
         return ""
@@ -159,13 +157,11 @@ def _by_chance(cells: Sequence[str], different: int) -> float:
     last decimal. As many as are alike in rows that differ elsewhere are chance, too.
     """
     shared = float(different - len(set(cells)))
-    numbers = [_number(cell) for cell in cells]
-    if all(one is None for one in numbers):
-        long = sum(map(len, cells)) >= _LONG_TEXT * len(cells)
-        return max(shared, 0.0) if long else inf
-    if any(one is None for one in numbers):
+    found = sorted(one for one in map(number_of, cells) if isinstance(one, float))
+    if not found:
+        return shared if sum(map(len, cells)) >= _LONG_TEXT * len(cells) else inf
+    if len(found) < len(cells):
         return inf
-    found = sorted(float(one) for one in numbers if one is not None)
     low, high = found[len(found) // 4], found[3 * len(found) // 4]
     if not high > low:
         return inf
@@ -176,14 +172,6 @@ def _by_chance(cells: Sequence[str], different: int) -> float:
 
 _DENSITY: Final = 0.5
 """The integral of a density squared, in units of its middle half: .38 for a normal, .5 if even."""
-
-
-def _number(cell: str) -> float | None:
-    try:
-        found = float(cell)
-    except ValueError:
-        return None
-    return found if isfinite(found) else None
 
 
 def _decimals(cell: str) -> int:

@@ -10,7 +10,7 @@ from matrix.store.foreign.tabular.names import plain
 from matrix.store.foreign.tabular.table import ForeignTable, listed
 
 
-class Finder:
+class ColumnFinder:
     """Columns of one table that are not taken yet."""
 
     def __init__(self, table: ForeignTable, say: Callable[[int | None, str, str], None]) -> None:

@@ -19,7 +19,7 @@ from matrix.store.foreign.results import (
     shown,
 )
 from matrix.store.foreign.tabular.columns import Columns, columns_of
-from matrix.store.foreign.tabular.currencies import DOLLARS, amounts_in
+from matrix.store.foreign.tabular.currencies import DOLLARS, Cell, amounts_in
 from matrix.store.foreign.tabular.doubts import divided_otherwise, doubled, score_doubts
 from matrix.store.foreign.tabular.ends import Ends
 from matrix.store.foreign.tabular.names import spoken
@@ -108,6 +108,11 @@ def _not_there(
             yield Mistake("--failed", None, "", told)
 
 
+def _lines(tables: Sequence[ForeignTable]) -> dict[str, Sequence[Cell]]:
+    """Where a row stands, as results say it -> its cells."""
+    return {f"{table.source}:{line}": cells for table in tables for line, cells in table.rows}
+
+
 def _as_repeats(
     rows: list[ForeignRow], tables: Sequence[ForeignTable], roles: Sequence[Columns]
 ) -> tuple[list[ForeignRow], list[str]]:
@@ -118,7 +123,7 @@ def _as_repeats(
     """
     if any(one.repeat >= 0 for one in roles) or any(one.unit < 0 for one in roles):
         return rows, []
-    lines = {f"{table.source}:{line}": cells for table in tables for line, cells in table.rows}
+    lines = _lines(tables)
     first, own = tables[0], roles[0]
 
     def telling(groups: Sequence[Sequence[int]]) -> str:
@@ -161,7 +166,7 @@ def _doubts_of_samples(
     headers = tables[0].headers
     if len({row.levels for row in rows}) < YES_OR_NO:
         return
-    lines = {f"{table.source}:{line}": cells for table in tables for line, cells in table.rows}
+    lines = _lines(tables)
     texts = [tuple(map(cell_text, lines[row.where])) for row in rows]
     columns = dict[int, list[str]]()
     if len({table.headers for table in tables}) == 1:

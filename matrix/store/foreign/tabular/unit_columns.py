@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
-from typing import Final, NamedTuple
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, NamedTuple, TypeAlias
 
 from matrix.model.lines import in_line
-from matrix.store.foreign.results import LONGEST_NAME, groups
+from matrix.store.foreign.results import LONGEST_NAME, fewest_units, groups
 from matrix.store.foreign.tabular.doubts import sorted_doubt
-from matrix.store.foreign.tabular.finder import Finder
+from matrix.store.foreign.tabular.finder import ColumnFinder
 from matrix.store.foreign.tabular.names import COUNTERS, UNIT, is_person, is_whose, plain
 from matrix.store.foreign.tabular.numbers import number_of
 from matrix.store.foreign.tabular.table import ForeignTable, cell_text, is_metric
 from matrix.store.foreign.tabular.units import UnitCell, counts_rows, numbers_scores, pairs
+
+ReadsCells: TypeAlias = Callable[[int], Sequence[UnitCell]]
+"""What all tables have for units in the column of a place."""
 
 _FEWEST: Final = 8
 """Values from which on what several variants have is taken for whose rows they are."""
@@ -27,13 +29,21 @@ class FoundUnit(NamedTuple):
     within: int = -1
 
 
+class _Owner(NamedTuple):
+    """A column of who has several units, how that is told, and whether they are in all variants.
+
+    ``fewest`` is how many the variant with the fewest has.
+    """
+
+    place: int
+    column: str
+    told: str
+    crossing: bool
+    fewest: int
+
+
 def usual_unit(
-    finder: Finder,
-    tables: Sequence[ForeignTable],
-    variants: Sequence[int],
-    score: int,
-    why_left: dict[int, str],
-    notes: list[str],
+    finder: ColumnFinder, cells: ReadsCells, why_left: dict[int, str], notes: list[str]
 ) -> FoundUnit:
     """The first column of a usual name that pairs rows, or else groups them, or else at all.
 
@@ -44,10 +54,6 @@ def usual_unit(
     """
     headers = finder.table.headers
     tried = list[int]()
-
-    @cache
-    def cells(place: int) -> list[UnitCell]:
-        return unit_cells(tables, finder.table, place, variants, score)
 
     def pairs_rows(place: int) -> bool:
         tried.append(place)
@@ -93,19 +99,8 @@ def usual_unit(
     return FoundUnit(unit)
 
 
-def doubts_of_unit(
-    finder: Finder,
-    tables: Sequence[ForeignTable],
-    variants: Sequence[int],
-    score: int,
-    unit: int,
-) -> list[str]:
+def doubts_of_unit(finder: ColumnFinder, cells: ReadsCells, unit: int) -> list[str]:
     """What makes pairs by a unit that the user has named doubtful, in sentences."""
-
-    @cache
-    def cells(place: int) -> list[UnitCell]:
-        return unit_cells(tables, finder.table, place, variants, score)
-
     told = []
     name, found = in_line(finder.table.headers[unit][:LONGEST_NAME]), cells(unit)
     if numbers_scores(found):
@@ -117,38 +112,30 @@ def doubts_of_unit(
     elif doubt := sorted_doubt(name, found):
         told.append(doubt)
     if pairs((one.unit, one.variant) for one in found):
-        for owner, how in _owners_of(finder, cells, unit):
-            column = in_line(finder.table.headers[owner][:LONGEST_NAME])
-            told.append(
-                f"{how.format(owner=column, unit=name)}: what is said here is about these "
-                f"{column} alone."
-            )
+        told += [
+            f"{owner.told}: what is said here is about these {owner.column} alone."
+            for owner in _owners_of(finder, cells, unit)
+        ]
     return told
 
 
-def _over(
-    finder: Finder,
-    cells: Callable[[int], Sequence[UnitCell]],
-    unit: int,
-    notes: list[str],
-) -> FoundUnit:
+def _over(finder: ColumnFinder, cells: ReadsCells, unit: int, notes: list[str]) -> FoundUnit:
     """The unit, or who has several of them and is the independent one."""
     name = in_line(finder.table.headers[unit][:LONGEST_NAME])
-    for owner, how in _owners_of(finder, cells, unit):
-        column = in_line(finder.table.headers[owner][:LONGEST_NAME])
-        told, fewest = how.format(owner=column, unit=name), min(_sizes(cells(owner)))
-        crossing = pairs((one.unit, one.variant) for one in cells(owner))
-        if crossing and fewest < _ENOUGH:
-            notes.append(f"{told}, of {fewest}: what is said here is about these {column} alone.")
-        elif fewest < _TWO:
+    for owner in _owners_of(finder, cells, unit):
+        told, column = owner.told, owner.column
+        if owner.crossing and owner.fewest < _ENOUGH:
+            alone = f"what is said here is about these {column} alone."
+            notes.append(f"{told}, of {owner.fewest}: {alone}")
+        elif owner.fewest < _TWO:
             notes.append(f"{told}: what is of the variants and what of these nobody can tell.")
         else:
-            finder.taken.add(owner)
+            finder.taken.add(owner.place)
             notes.append(
                 f"{told}, so each {column} counts once; --unit {name} is for a verdict about these "
                 f"{column} alone."
             )
-            return FoundUnit(owner, unit)
+            return FoundUnit(owner.place, unit)
     if doubt := sorted_doubt(name, cells(unit)):
         notes.append(doubt)
     return FoundUnit(unit)
@@ -159,32 +146,34 @@ _ENOUGH: Final = 10
 _TWO: Final = 2
 
 
-def _owners_of(
-    finder: Finder, cells: Callable[[int], Sequence[UnitCell]], unit: int
-) -> Iterator[tuple[int, str]]:
-    """Columns of who has several units, with how that is told: the one of fewest values first.
+def _owners_of(finder: ColumnFinder, cells: ReadsCells, unit: int) -> list[_Owner]:
+    """Columns of who has several units, the one of fewest values first.
 
     Where one has them all, nothing can be told of others, and nobody takes it for a sample.
     """
     found = []
-    units = cells(unit)
+    units, name = cells(unit), in_line(finder.table.headers[unit][:LONGEST_NAME])
     for place, header in enumerate(finder.table.headers):
         if place in finder.taken or not is_whose(header) or plain(header) in _TOPICS:
             continue
-        own = cells(place)
+        own, column = cells(place), in_line(header[:LONGEST_NAME])
         rows = [(one.unit, one.variant) for one in own]
-        if len(own) != len(units) or not all(name for name, _ in rows):
+        if len(own) != len(units) or not all(owner for owner, _ in rows):
             continue
-        if len({name for name, _ in rows}) < _TWO or _several(own, units) * 2 < len(set(rows)):
+        if len({owner for owner, _ in rows}) < _TWO:
+            continue
+        if _several(own, units) * 2 < len(set(rows)):
             continue
         crossing = pairs(rows)
         if crossing and _is_within(own, units):
-            found.append((len(set(rows)), place, "Each {unit} is of one {owner}"))
+            told = f"Each {name} is of one {column}"
         elif is_person(header) and not crossing:
-            told = "Each {owner} is in one variant, with rows of several {unit}"
-            found.append((len(set(rows)), place, told))
-    for _, place, told in sorted(found):
-        yield place, told
+            told = f"Each {column} is in one variant, with rows of several {name}"
+        else:
+            continue
+        owner = _Owner(place, column, told, crossing, fewest_units(rows))
+        found.append((len(set(rows)), owner))
+    return [owner for _, owner in sorted(found)]
 
 
 _TOPICS: Final = frozenset({"subject"})
@@ -208,21 +197,14 @@ def _is_within(own: Sequence[UnitCell], units: Sequence[UnitCell]) -> bool:
     )
 
 
-def _sizes(own: Sequence[UnitCell]) -> list[int]:
-    """How many owners each variant has."""
-    return list(
-        Counter(variant for _, variant in {(one.unit, one.variant) for one in own}).values()
-    )
-
-
-def _set_aside(finder: Finder, places: Iterable[int], why_left: dict[int, str]) -> None:
+def _set_aside(finder: ColumnFinder, places: Iterable[int], why_left: dict[int, str]) -> None:
     for place in places:
         if is_metric(finder.cells(place)):
             finder.taken.add(place)  # a number of a row is none
         why_left[place] = " (no value of it is in two variants)"
 
 
-def _owner(finder: Finder, cells: Callable[[int], Sequence[UnitCell]], unit: int) -> int:
+def _owner(finder: ColumnFinder, cells: ReadsCells, unit: int) -> int:
     """Which free column says whose rows they are, better than ``unit`` does; -1 for none.
 
     One that is in several variants before others, and then the one of fewest values.
@@ -247,16 +229,15 @@ def _owns(header: str, rows: Sequence[tuple[str, tuple[str, ...]]], crossing: bo
     """Whether rows of one value are one's own: a few, in several variants, may be of anything."""
     if not crossing:
         return groups(rows)
-    fewest = min(Counter(variant for _, variant in set(rows)).values())
-    return is_whose(header) and fewest >= _FEWEST
+    return is_whose(header) and fewest_units(rows) >= _FEWEST
 
 
 def unit_cells(
     tables: Sequence[ForeignTable],
     table: ForeignTable,
-    place: int,
     variants: Sequence[int],
     score: int,
+    place: int,
 ) -> list[UnitCell]:
     """What all tables have for units in the column that one of them has in this place."""
     header, kept = table.headers[place], [table.headers[one] for one in variants if one >= 0]

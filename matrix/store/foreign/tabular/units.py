@@ -58,12 +58,8 @@ def numbers_scores(cells: Sequence[UnitCell]) -> bool:
     """
     if not all(one.unit.isdecimal() for one in cells):
         return False
-    scored = defaultdict[tuple[str, ...], list[tuple[int, float]]](list)
-    for one in cells:
-        if one.score is not None:
-            scored[one.variant].append((int(one.unit), one.score))
     surprise = 0.0
-    for own in scored.values():
+    for own in numbered_scores(cells).values():
         scores = [score for _, score in sorted(own, key=lambda pair: pair[0])]
         steps = list(pairwise(scores))
         if any(one > two for one, two in steps) and any(one < two for one, two in steps):
@@ -74,6 +70,17 @@ def numbers_scores(cells: Sequence[UnitCell]) -> bool:
 
 
 _CHANCE: Final = 10_000
+
+
+def numbered_scores(
+    cells: Iterable[UnitCell],
+) -> Mapping[tuple[str, ...], Sequence[tuple[int, float]]]:
+    """Variant -> number and score of each row that has one, of units that are numbers."""
+    found = defaultdict[tuple[str, ...], list[tuple[int, float]]](list)
+    for one in cells:
+        if one.score is not None:
+            found[one.variant].append((int(one.unit), one.score))
+    return found
 
 
 def same_topics(topics: Iterable[str]) -> Mapping[str, str]:

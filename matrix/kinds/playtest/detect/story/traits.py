@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from matrix.kinds.playtest.detect.reading import word_set, words_of
+from matrix.kinds.playtest.setup.guide import most_words
 
 _SENTENCE: Final = re.compile(r"[^.!?\n]+[.!?]*")
 _SPOKE: Final = (
@@ -187,8 +188,8 @@ def traits_in(
         yield text, lambda deed: _does(deed, _SEES)
     if _DEAF.search(text):
         yield text, lambda deed: _does(deed, _HEARS)
-    if found := _AT_MOST.search(text):
-        yield text, _says_more_than(found["n"])
+    if (limit := most_words(text)) is not None:
+        yield text, _says_more_than(limit)
     if found := _MANNERS.search(text):
         calm = _CALM.search(found[0]) is not None
         yield text, lambda deed: _is_rude(deed, calm=calm)
@@ -279,30 +280,8 @@ def _asks_for_money(deed: Deed) -> bool:
     return bool(deed.speech) and _ASKS_FOR_MONEY.search(deed.speech) is not None
 
 
-_SMALL_NUMBERS: Final = [
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-]
-_AT_MOST: Final = re.compile(
-    rf"\b(?:(?:never|not|no)(?: \w{{1,12}}){{0,3}} more than|at most)"
-    rf" (?P<n>\d{{1,2}}|{'|'.join(_SMALL_NUMBERS)}) words?\b",
-    re.IGNORECASE,
-)
-
-
-def _says_more_than(most: str) -> Callable[[Deed], bool]:
+def _says_more_than(limit: int) -> Callable[[Deed], bool]:
     """Speech with a sentence of more words than somebody ever uses."""
-    limit = int(most) if most.isdigit() else _SMALL_NUMBERS.index(most.lower()) + 1
 
     def breaks(deed: Deed) -> bool:
         return any(len(piece.split()) > limit for piece in _SENTENCE.findall(deed.speech))
