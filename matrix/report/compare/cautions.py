@@ -96,8 +96,8 @@ def _two_codes(judged: MatchupVerdict) -> Iterator[str]:
         times, sides = _times(judged, index)
         for what, at in first.items():
             after = np.asarray(times.ended_at >= at)
-            if not after.any() or after.all():
-                continue
+            if not after.any() or not (times.ended_at < at).any():
+                continue  # who never began was played with neither
             counts = [
                 f"{int(after[here].sum()):,} of {int(here.sum()):,} sessions of {name}"
                 for side, name in enumerate(judged.matchup.variants)

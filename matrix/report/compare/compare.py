@@ -39,6 +39,7 @@ from matrix.stats import (
 from matrix.stats.looks.failures import beyond_bounds, bounded_by
 from matrix.stats.rounds.rules import Flag
 from matrix.stats.verdicts.one_look import two_values
+from matrix.stats.verdicts.verdict import known_bounds
 from matrix.store.reading.reader import RunTables
 from matrix.store.reading.told import tells_costs
 from matrix.store.run.run_folder import RunFile
@@ -141,7 +142,7 @@ def whole_run(tables: RunTables, run: RunFile) -> WholeRun:
     matchup = whole_matchup(tables, run)
     table, _ = matchup.round_table(matchup.metric)
     rules = declared_rules(matchup.spec, matchup.kind)
-    bounds = bounded_by(table, rules).score_bounds or _yes_or_no(table)
+    bounds = known_bounds(table, bounded_by(table, rules))
     own = own_mean(table.scores[:, :, 0], rules.alpha, bounds=bounds)
     row = _row(matchup, 0, own, bounds)
     name = _name_of_all(run)
@@ -268,7 +269,7 @@ def judge(
 def comparison_of(judged: MatchupVerdict) -> FactorComparison:
     """The table, the verdict and the sentence that says it."""
     matchup, verdict, metric = judged.matchup, judged.verdict, judged.metric
-    bounds = verdict.rules.score_bounds or _yes_or_no(judged.table)
+    bounds = known_bounds(judged.table, verdict.rules)
     return FactorComparison(
         factor=matchup.factor,
         metric=metric,
@@ -312,12 +313,6 @@ def turned_told(judged: MatchupVerdict) -> str:
     if all(tables.run.imported for tables in judged.matchup.sources):
         return f"That {told} is said here, and not in the run."
     return f"That {told} was not declared before launch."
-
-
-def _yes_or_no(table: RoundTable) -> tuple[float, float] | None:
-    """What no mean of a metric lies outside of that is yes or no, whatever was declared of it."""
-    known = table.scores[~np.isnan(table.scores)]
-    return (0.0, 1.0) if known.size and bool(np.isin(known, (0.0, 1.0)).all()) else None
 
 
 def _row(

@@ -245,8 +245,11 @@ def _assembled(table: RoundTable, rules: Rules, finding: LookOutcome) -> Verdict
     )
 
 
-def _known_bounds(table: RoundTable, rules: Rules) -> tuple[float, float] | None:
-    """Of the scores: those declared, or 0 and 1 where both were given, and nothing else."""
+def known_bounds(table: RoundTable, rules: Rules) -> tuple[float, float] | None:
+    """Of scores, or of their means: those declared, or 0 and 1 where both were given and nothing else.
+
+    Scores that are all 0, or all 1, may be anything: of a count or a sum, no more than that is known.
+    """
     if rules.score_bounds is not None:
         return rules.score_bounds
     given = np.unique(table.scores[~np.isnan(table.scores)])
@@ -255,7 +258,7 @@ def _known_bounds(table: RoundTable, rules: Rules) -> tuple[float, float] | None
 
 def _summaries(table: RoundTable, rules: Rules) -> tuple[VariantSummary, ...]:
     failures, sessions, unscored = table.failures, table.sessions, table.unscored
-    found, bounds = [], _known_bounds(table, rules)
+    found, bounds = [], known_bounds(table, rules)
     for index in range(table.n_variants):
         scores = table.scores[table.live[:, index], :, index]
         radius = _radius(scores, table, rules)
