@@ -77,6 +77,10 @@ class ExportedFacts(BaseModel):
         default=False,
         description="Whether those of one unit and variant do, and nothing is paired.",
     )
+    alone: bool = Field(
+        default=False,
+        description="Whether what is said of those that go together is said of no others.",
+    )
     notes: tuple[_Note, ...] = Field(
         default=(),
         max_length=MOST_NOTES,

@@ -72,6 +72,10 @@ _LESS: Final = frozenset(
         "complaints", "fpr", "fnr", "bias", "biases", "rank", "toxic", "churn",
         "bounce", "bounces", "escalation", "escalations", "abandonment", "dropout", "dropouts",
         "rejections", "downtime", "delay", "delays", "lag", "leaks", "spam", "cancellations",
+        "incident", "incidents", "refund", "refunds", "refunded", "regression", "regressions",
+        "unsubscribed", "unsubscribes", "reopened", "reopens", "ppl", "stderr", "wait", "waits",
+        "fp", "fn", "warnings", "violated", "hallucinated", "interruptions",
+        "rework", "detractors", "outliers", "drift", "overruns",
     }
 )  # fmt: skip
 """The same of a name that ends in it."""
@@ -117,6 +121,8 @@ def less_is_better(name: str, *, money: bool = False) -> bool:
     """
     words = words_in(name)
     if words[0].startswith("fail") or words[:2] == ["time", "to"]:
+        return True
+    if words[0] == "false" and words[1:2] and words[1].rstrip("s") in ("positive", "negative"):
         return True
     if "per" in words[1:]:
         at = words.index("per", 1)

@@ -610,8 +610,8 @@ def test_a_timeout_with_a_score_of_nought_is_a_failure_and_no_score(
 
 
 def test_units_of_a_topic_stay_units_and_topics_weigh_alike(here: Path, matrix: Matrix) -> None:
-    """Sixty questions of three topics, 40, 16 and 4, are sixty units."""
-    topic = {unit: "big" if unit < 40 else "mid" if unit < 56 else "few" for unit in range(60)}
+    """Sixty questions of three topics, 38, 12 and 10, are sixty units."""
+    topic = {unit: "big" if unit < 38 else "mid" if unit < 50 else "few" for unit in range(60)}
     rows = [[*row, topic[at // 2]] for at, row in enumerate(paired(6.0))]
     write_csv(here / "r.csv", (*HEADERS, "topic"), rows)
     made = matrix("import", "r.csv", "--run-id", "it").stdout
@@ -633,7 +633,7 @@ def test_a_column_that_has_hardly_two_units_of_anything_is_no_scenario_by_itself
     rows = [[*row, f"t{at // 6}"] for at, row in enumerate(paired(6.0))]
     write_csv(here / "r.csv", (*HEADERS, "topic"), rows)
     made = " ".join(matrix("import", "r.csv", "--run-id", "it").stdout.split())
-    assert "topic (has fewer than 4 units in some: --scenario topic takes it all the same)" in made
+    assert "topic (has fewer than 10 units in some: --scenario topic takes it all the same)" in made
     assert "Verdict: b beats a by" in made
     whole = matrix("import", "r.csv", "--run-id", "all", "--scenario", "topic").stdout
     assert "topic (20, which weigh alike)" in whole

@@ -300,7 +300,13 @@ def test_the_readme_tells_the_usual_names_and_words() -> None:
     )  # fmt: skip
     assert known == {word for table in tables for word in table}
     [owners] = [one for one in text.split("\n\n") if one.startswith("Whose rows they are")]
-    assert set(re.findall(r"`([^`]+)`", owners)) == {*names.WHOSE, "_id"}
+    assert set(re.findall(r"`([^`]+)`", owners)) == {
+        *names.WHOSE,
+        "_id",
+        "gespräch",
+    } - {"gespr_ch"}
+    [asked] = [one for one in text.split("\n\n") if one.startswith("What was asked, a unit")]
+    assert set(re.findall(r"`([^`]+)`", asked)) == {*names.REQUESTS}
 
 
 @pytest.mark.parametrize("scale", [1, 0.01, 100], ids=["as-it-is", "smaller", "larger"])

@@ -282,6 +282,7 @@ def _spec(
         tells_failures=read.tells_failures,
         tells_costs=read.tells_costs,
         no_costs=read.no_costs,
+        alone=read.alone or bool(read.exported and read.exported.alone),
         exported=read.exported,
         notes=tuple(kept),
     )

@@ -52,6 +52,7 @@ def cautions_of(judged: MatchupVerdict) -> tuple[str, ...]:
         *_overstated(judged),
         *(() if fragile else unscored),
         *_other_units(judged),
+        *_other_weights(judged),
         *_two_widths(judged),
     )
 
@@ -364,6 +365,27 @@ def _other_units(judged: MatchupVerdict) -> Iterator[str]:
                 f"The means of {first} and {second} are each over all {matchup.unit}s that it has "
                 "a score of, and these are not the same ones: their difference is over the "
                 f"{pair.n:,} that both have, and points the other way."
+            )
+
+
+def _other_weights(judged: MatchupVerdict) -> Iterator[str]:
+    """That scenarios weigh alike, where units that did would say the opposite of a difference."""
+    table, matchup = judged.table, judged.matchup
+    for pair in judged.verdict.comparisons if table.n_scenarios > 1 else ():
+        scored = table.scored(pair.a, pair.b)
+        of_a, of_b = (table.scores[: len(scored), :, one] for one in (pair.a, pair.b))
+        if not matchup.paired:
+            counted = [one[~np.isnan(one)] for one in (of_a, of_b)]
+        else:
+            counted = [one[scored] for one in (of_a, of_b)]
+        if not all(one.size for one in counted):
+            continue
+        if float(counted[1].mean() - counted[0].mean()) * (pair.difference or 0.0) < 0.0:
+            first, second = matchup.variants[pair.a], matchup.variants[pair.b]
+            yield (
+                f"Scenarios weigh alike, however many {matchup.unit}s they have: if every "
+                f"{matchup.unit} weighed alike, the difference of {first} and {second} would point "
+                "the other way."
             )
 
 

@@ -52,14 +52,20 @@ def facts_of(tables: RunTables) -> ExportedFacts:
             "unit",
             "paired",
             "grouped",
+            "alone",
         )
         return found.model_copy(update={name: getattr(before, name) for name in kept})
     if run.imported:
         unit = str((spec.options or {}).get("unit") or "")
         pairing = pairing_of(run)
-        known = {"untold": tuple(sorted(untold_in(tables))), "unit": unit}
         return found.model_copy(
-            update={**known, "paired": pairing.paired, "grouped": pairing.grouped}
+            update={
+                "untold": tuple(sorted(untold_in(tables))),
+                "unit": unit,
+                "paired": pairing.paired,
+                "grouped": pairing.grouped,
+                "alone": bool((spec.options or {}).get("alone")),
+            }
         )
     changed = dict.fromkeys(in_line(one.what)[:_LONGEST] for one in run.code_changes)
     return found.model_copy(

@@ -136,7 +136,7 @@ def _imported(run: RunFile) -> Pairing:
     paired = bool(unit) and not grouped
     basis = f"paired by {unit}" if paired else "not paired: nothing says which rows belong together"
     if grouped:
-        basis = f"not paired: no {unit} is in two variants"
+        basis = f"not paired: each {unit} counts once for its variant"
     if repeats > 1:
         strata["repeat"] = [str(number) for number in range(1, repeats + 1)]
         of = "row" if grouped else "repeat"
@@ -144,6 +144,8 @@ def _imported(run: RunFile) -> Pairing:
     noun = "unit" if paired or grouped else "row"
     several = len(run.plan.scenarios) > 1
     scope = "" if several else f"about these {noun}s, and others that are chosen as they were"
+    if options.get("alone"):
+        scope = f"about these {noun}s alone"
     return Pairing(
         noun,
         run.plan.rounds,

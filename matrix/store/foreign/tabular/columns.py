@@ -16,7 +16,6 @@ from matrix.store.foreign.results import (
     shown,
 )
 from matrix.store.foreign.tabular.currencies import DOLLARS
-from matrix.store.foreign.tabular.finder import ColumnFinder
 from matrix.store.foreign.tabular.names import (
     ANSWERED,
     ASKED,
@@ -41,6 +40,7 @@ from matrix.store.foreign.tabular.numbers import number_of
 from matrix.store.foreign.tabular.statuses import meaning_of
 from matrix.store.foreign.tabular.table import (
     YES_OR_NO,
+    ColumnFinder,
     ForeignTable,
     blanks_in,
     cell_text,
@@ -49,7 +49,7 @@ from matrix.store.foreign.tabular.table import (
     is_yes_or_no,
     listed,
 )
-from matrix.store.foreign.tabular.unit_columns import doubts_of_unit, unit_cells, usual_unit
+from matrix.store.foreign.tabular.unit_columns import FoundUnit, named_unit, unit_cells, usual_unit
 from matrix.store.foreign.tabular.units import (
     same_topics,
     splits,
@@ -57,7 +57,10 @@ from matrix.store.foreign.tabular.units import (
 
 
 class Columns(NamedTuple):
-    """Places of columns; -1 for none. ``within`` has what a unit has several of."""
+    """Places of columns; -1 for none. ``within`` has what a unit has several of.
+
+    ``alone`` is whether what is said of the units is said of no others like them.
+    """
 
     unit: int
     variants: tuple[int, ...]
@@ -76,9 +79,10 @@ class Columns(NamedTuple):
     notes: tuple[str, ...] = ()
     no_costs: str = ""
     within: int = -1
+    alone: bool = False
 
 
-FEWEST_UNITS: Final = 4
+FEWEST_UNITS: Final = 10
 """Units of each scenario from which on a column of a usual name is taken for scenarios."""
 
 
@@ -147,13 +151,14 @@ def columns_of(
     if not wishes.variants and (found := finder.usual(VARIANT)) >= 0:
         variants = (found,)
     why_left, notes = dict[int, str](), list[str]()
-    within, cells = -1, cache(partial(unit_cells, tables, table, variants, score))
+    found_unit, cells = FoundUnit(unit), cache(partial(unit_cells, tables, table, variants, score))
     if wishes.unit is None:
-        unit, within = usual_unit(finder, cells, why_left, notes)
+        found_unit = usual_unit(finder, cells, why_left, notes)
     elif wishes.unit == NONE:
         finder.usual(UNIT)  # a number of a row is no metric
     elif unit >= 0:
-        notes += doubts_of_unit(finder, cells, unit)
+        found_unit = named_unit(finder, cells, unit, notes)
+    unit = found_unit.place
     if not wishes.cost:
         cost = finder.usual(COST[:2], in_dollars)
         if cost < 0:
@@ -237,7 +242,8 @@ def columns_of(
     free = [place for place in range(len(table.headers)) if place not in finder.taken]
     return Columns(
         unit=unit,
-        within=within,
+        within=found_unit.within,
+        alone=found_unit.alone,
         variants=variants,
         score=score,
         cost=cost,

@@ -59,6 +59,24 @@ def _with_commas(rows: Sequence[tuple[int, list[Cell]]], place: int) -> list[tup
     return commas
 
 
+def mixed_thousands(
+    headers: Sequence[str], rows: Sequence[tuple[int, list[Cell]]]
+) -> Iterator[tuple[int, str]]:
+    """Places of columns of whole numbers among which 1.250 may be as large as 1250, and a cell.
+
+    All that have a point have three digits after it, and most others have three of their own.
+    """
+    for place, cell in _of_thousands(headers, rows, {}):
+        column = (str(cells[place]).strip() for _, cells in rows)
+        whole = [one for one in column if one.casefold() not in MISSING and "." not in one]
+        large = [one for one in whole if sum(map(str.isdecimal, one)) >= _THREE]
+        if whole and 2 * len(large) > len(whole):
+            yield place, cell
+
+
+_THREE: Final = 3
+
+
 def _of_thousands(
     headers: Sequence[str], rows: Sequence[tuple[int, list[Cell]]], commas: dict[int, Any]
 ) -> Iterator[tuple[int, str]]:

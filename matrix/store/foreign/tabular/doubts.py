@@ -107,7 +107,12 @@ def divided_otherwise(
         table = [[counts[side, value] for value in values] for side in sides]
         if min(map(sum, zip(*table, strict=True))) < 5:
             continue
-        if float(chi2_contingency(table).pvalue) < _UNLIKELY:
+        if all(sum(map(bool, own)) == 1 for own in zip(*table, strict=True)):
+            told.append(
+                f"each {name} is in one variant: what is of the variants and what of these nobody "
+                f"can tell; --unit {name} counts each once."
+            )
+        elif float(chi2_contingency(table).pvalue) < _UNLIKELY:
             told.append(
                 f"{name} is not divided alike among the variants: a difference of their means may "
                 f"be that. --scenario {name} weighs each alike."

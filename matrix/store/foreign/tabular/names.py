@@ -28,17 +28,21 @@ PEOPLE: Final = (
 )  # fmt: skip
 """Names, also with ``_id``, of who has rows: where each is in one variant, the unit is they."""
 WHOSE: Final = (
-    *PEOPLE, "session", "conversation", "thread", "chat", "ticket", "document", "problem",
-    "sitzung",
+    *PEOPLE, "session", "conversation", "thread", "chat", "ticket", "document", "doc", "file_name",
+    "filename", "article", "page", "book", "chapter", "passage", "problem", "repo", "repository",
+    "author", "team", "clinic", "hospital", "school", "site", "store", "shop", "company", "tenant",
+    "household", "batch", "sitzung", "dokument", "gespr_ch", "klinik", "schule", "filiale",
 )  # fmt: skip
 """Names, also with ``_id``, of whose rows they are: a unit where no other column pairs any."""
 VARIANT: Final = (
     "variant", "model", "model_name", "provider", "arm", "condition", "system", "config",
-    "treatment", "group", "method", "agent", "candidate", "prompt_version", "prompt",
+    "treatment", "group", "method", "agent", "candidate", "prompt_version", "prompt", "variante",
+    "modell", "gruppe", "bedingung",
 )  # fmt: skip
 SCORE: Final = (
     "score", "accuracy", "acc", "correct", "is_correct", "passed", "pass", "success", "reward",
-    "rating", "grade", "quality", "exact_match", "em", "f1", "value", "result",
+    "rating", "grade", "quality", "exact_match", "em", "f1", "value", "result", "punkte",
+    "punktzahl", "bewertung", "wert", "ergebnis",
 )  # fmt: skip
 COST: Final = ("cost_usd", "cost", "usd", "total_cost", "cost_dollars", "price_usd", "price")
 CURRENCY: Final = frozenset({"currency", "cost_currency", "price_currency", "waehrung", "w_hrung"})
@@ -63,6 +67,29 @@ TOKENS_OUT: Final = ("tokens_out", "output_tokens", "completion_tokens")
 SECONDS: Final = ("duration_s", "latency_s", "seconds", "time_s", "total_time")
 MILLISECONDS: Final = ("latency_ms", "latencyms", "duration_ms", "time_ms")
 ASKED: Final = ("input", "prompt_text", "query", "user", "instruction")
+REQUESTS: Final = (
+    "prompt",
+    "prompt_text",
+    "query",
+    "query_id",
+    "request",
+    "request_id",
+    "utterance",
+    "instruction",
+    "user_input",
+    "user_message",
+    "anfrage",
+    "eingabe",
+)
+"""What was asked: a unit where several variants were asked the same."""
+SUMS: Final = frozenset(
+    {
+        "average", "avg", "mean", "median", "total", "totals", "grand total", "sum", "overall",
+        "std", "stdev", "stddev", "std dev", "min", "max", "count", "summe", "gesamt", "mittelwert",
+        "durchschnitt", "mittel", "insgesamt", "gesamtergebnis",
+    }
+)  # fmt: skip
+"""What a row is called that sums up the others; as :func:`spoken` writes it."""
 ANSWERED: Final = ("output", "answer", "response", "completion", "prediction")
 
 YES: Final = frozenset(
@@ -134,6 +161,16 @@ DENIED: Final = frozenset({"no", "not", "without", "0", "zero", "kein", "keine",
 def plain(header: str) -> str:
     """A header as usual names are written: ``isError`` and ``Is error`` are ``is_error``."""
     return "_".join(words_in(header))
+
+
+def may_group(header: str) -> bool:
+    """Whether a column may say which rows go together: one of a usual name for results does not."""
+    return plain(header) not in _OF_RESULTS
+
+
+_OF_RESULTS: Final = frozenset(
+    {*ANSWERED, *ERROR, *STATUS, *FLAG, *SCENARIO, *REPEAT, *CURRENCY, *SCORE, *VARIANT, *COUNTERS}
+)
 
 
 def is_whose(header: str) -> bool:

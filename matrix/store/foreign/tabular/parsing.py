@@ -21,7 +21,7 @@ from matrix.model.files import open_plain
 from matrix.model.lines import delimiter_of
 from matrix.store.foreign.results import MOST_BYTES, MOST_ROWS, shown
 from matrix.store.foreign.tabular.currencies import Cell
-from matrix.store.foreign.tabular.decimals import take_commas
+from matrix.store.foreign.tabular.decimals import mixed_thousands, take_commas
 from matrix.store.foreign.tabular.table import ForeignTable
 
 _SEPARATOR: Final = re.compile(r'"?sep=([,;\t| ])"?', re.IGNORECASE)
@@ -105,7 +105,11 @@ def csv_table(path: Path, content: bytes) -> ForeignTable:
     if delimiter in ";\t" and "," in text:
         commas, doubtful = take_commas(headers, rows)
         if doubtful:
-            raise BadInput(_of_thousands(source, headers, doubtful))
+            where = " in a file whose numbers have decimal commas"
+            raise BadInput(_of_thousands(source, headers, doubtful, where))
+    if doubtful := tuple(mixed_thousands(headers, rows)):
+        where = " among whole numbers of as many digits"
+        raise BadInput(_of_thousands(source, headers, doubtful, where))
     reading += f", skiprows={skipped}" if skipped else ""
     reading += f", sep={delimiter!r}" if delimiter != "," else ""
     reading += ", decimal=','" if commas else ""
@@ -115,10 +119,10 @@ def csv_table(path: Path, content: bytes) -> ForeignTable:
 
 
 def _of_thousands(
-    source: str, headers: Sequence[str], doubtful: Sequence[tuple[int, str]]
+    source: str, headers: Sequence[str], doubtful: Sequence[tuple[int, str]], where: str
 ) -> Iterator[Mistake]:
     for place, cell in doubtful:
-        told = f"found {shown(cell)} in a file whose numbers have decimal commas, which may be "
+        told = f"found {shown(cell)}{where}, which may be "
         yield Mistake(
             source, None, headers[place], f"{told}thousands; write its numbers without points"
         )

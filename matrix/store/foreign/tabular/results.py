@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
@@ -22,7 +23,7 @@ from matrix.store.foreign.tabular.columns import Columns, columns_of
 from matrix.store.foreign.tabular.currencies import DOLLARS, Cell, amounts_in
 from matrix.store.foreign.tabular.doubts import divided_otherwise, doubled, score_doubts
 from matrix.store.foreign.tabular.ends import Ends
-from matrix.store.foreign.tabular.names import spoken
+from matrix.store.foreign.tabular.names import SUMS, spoken
 from matrix.store.foreign.tabular.rows import rows_of
 from matrix.store.foreign.tabular.table import (
     YES_OR_NO,
@@ -30,6 +31,7 @@ from matrix.store.foreign.tabular.table import (
     cell_text,
     listed,
     metric_name,
+    numbers_in,
     percents_in,
 )
 from matrix.store.foreign.tabular.units import numbered, same_topics
@@ -61,6 +63,7 @@ def read_tables(tables: Sequence[ForeignTable], wishes: Wishes) -> ForeignResult
         mistakes += faults.mistakes
     if len(roles) == len(tables):
         mistakes += _not_there(wishes.failed, roles, words)
+        mistakes += _sums_and_scales(tables, roles)
     factors = [_factors(table, one) for table, one in zip(tables, roles, strict=False)]
     if not mistakes and len(set(factors)) > 1:
         faults = RowFaults(tables[-1].source)
@@ -70,6 +73,8 @@ def read_tables(tables: Sequence[ForeignTable], wishes: Wishes) -> ForeignResult
     if mistakes:
         raise BadInput(mistakes)
     first, own = tables[0], roles[0]
+    if wishes.scenario and (told := _no_scenarios(rows, wishes.scenario)):
+        raise BadInput([Mistake("--scenario", None, "", told)])
     notes += _one_topic(rows, own.scenario, first)
     rows, repeats = _as_repeats(_of_one_topic(rows), tables, roles)
     notes += repeats
@@ -90,7 +95,24 @@ def read_tables(tables: Sequence[ForeignTable], wishes: Wishes) -> ForeignResult
         money=_money(tables, roles),
         tells_costs=all(one.cost >= 0 for one in roles),
         no_costs=next((one.no_costs for one in roles if one.no_costs), ""),
+        alone=any(one.alone for one in roles),
     )
+
+
+def _sums_and_scales(tables: Sequence[ForeignTable], roles: Sequence[Columns]) -> Iterator[Mistake]:
+    """Rows that sum up others, and files that write their scores in other ways."""
+    percent = [
+        bool(percents_in(table, own.score)) for table, own in zip(tables, roles, strict=True)
+    ]
+    for table, own, share in zip(tables, roles, percent, strict=True):
+        header = table.headers[own.score]
+        if not share and any(percent) and numbers_in(table, own.score):
+            told = "has no percent sign, and has one in another file; write all of them alike"
+            yield Mistake(table.source, None, header, told)
+        for line, cells in table.rows if own.unit >= 0 else ():
+            if spoken(text := cell_text(cells[own.unit])) in SUMS:
+                told = f"found {shown(text)}, which sums up other rows; take such rows out, or give"
+                yield Mistake(table.source, line, table.headers[own.unit], f"{told} it a name")
 
 
 def _not_there(
@@ -193,6 +215,21 @@ def _one_topic(rows: Sequence[ForeignRow], scenario: int, table: ForeignTable) -
     if not told:
         return []
     return [f"{in_line(table.headers[scenario][:LONGEST_NAME])}: taken {', '.join(told[:10])}."]
+
+
+def _no_scenarios(rows: Sequence[ForeignRow], name: str) -> str:
+    """That no scenario is in two variants, in words; empty where one is."""
+    variants = defaultdict[str, set[tuple[str, ...]]](set)
+    for row in rows:
+        variants[row.scenario].add(row.levels)
+    if len(variants) < YES_OR_NO or any(len(own) > 1 for own in variants.values()):
+        return ""
+    if len(set.union(*variants.values())) < YES_OR_NO:
+        return ""
+    return (
+        f"no {shown(name)} is in two variants, so nothing can be compared within one; leave it "
+        f"out, or say --unit {name} where what is of one belongs together"
+    )
 
 
 def _of_one_topic(rows: Sequence[ForeignRow]) -> list[ForeignRow]:

@@ -7,12 +7,24 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from matrix.model.lines import in_line
-from matrix.store.foreign.results import LONGEST_NAME, fewest_units, groups
+from matrix.store.foreign.results import LONGEST_NAME, NONE, fewest_units, groups
 from matrix.store.foreign.tabular.doubts import sorted_doubt
-from matrix.store.foreign.tabular.finder import ColumnFinder
-from matrix.store.foreign.tabular.names import COUNTERS, UNIT, is_person, is_whose, plain
+from matrix.store.foreign.tabular.going_together import (
+    ENOUGH,
+    pairs_go_together,
+    rows_go_together,
+)
+from matrix.store.foreign.tabular.names import (
+    COUNTERS,
+    REQUESTS,
+    UNIT,
+    is_person,
+    is_whose,
+    may_group,
+    plain,
+)
 from matrix.store.foreign.tabular.numbers import number_of
-from matrix.store.foreign.tabular.table import ForeignTable, cell_text, is_metric
+from matrix.store.foreign.tabular.table import ColumnFinder, ForeignTable, cell_text, is_metric
 from matrix.store.foreign.tabular.units import UnitCell, counts_rows, numbers_scores, pairs
 
 ReadsCells: TypeAlias = Callable[[int], Sequence[UnitCell]]
@@ -23,10 +35,14 @@ _FEWEST: Final = 8
 
 
 class FoundUnit(NamedTuple):
-    """The column of units, and the one whose values a unit has several of; -1 for none."""
+    """The column of units, and the one whose values a unit has several of; -1 for none.
+
+    ``alone`` is whether what is said of the units is said of no others like them.
+    """
 
     place: int
     within: int = -1
+    alone: bool = False
 
 
 class _Owner(NamedTuple):
@@ -86,63 +102,70 @@ def usual_unit(
     if unit >= 0:
         _set_aside(finder, tried[:-1], why_left)
         return _over(finder, cells, unit, notes)
+    if (asked := finder.usual(REQUESTS, lambda place: _are_asked_all(cells(place)))) >= 0:
+        _set_aside(finder, tried, why_left)
+        return _over(finder, cells, asked, notes)
     tried.clear()
     unit = finder.usual(UNIT, groups_rows)
     owner = _owner(finder, cells, unit)
+    _set_aside(finder, tried if owner >= 0 else tried[:-1], why_left)
     if owner >= 0:
-        _set_aside(finder, tried, why_left)
         finder.taken.add(owner)
-        return FoundUnit(owner)
-    if unit < 0:
-        return FoundUnit(finder.usual(UNIT))
-    _set_aside(finder, tried[:-1], why_left)
-    return FoundUnit(unit)
+        unit = owner
+    group = _group(finder, cells, unit)
+    if group < 0:
+        return FoundUnit(unit if unit >= 0 else finder.usual(UNIT))
+    finder.taken.add(group)
+    name = in_line(finder.table.headers[group][:LONGEST_NAME])
+    own = in_line(finder.table.headers[unit][:LONGEST_NAME]) if unit >= 0 else NONE
+    notes.append(
+        f"what is of one {name} goes together by more than chance, so each {name} counts once; "
+        f"--unit {own} is for {'rows' if unit < 0 else own} that owe nothing to their {name}."
+    )
+    return FoundUnit(group, unit)
 
 
-def doubts_of_unit(finder: ColumnFinder, cells: ReadsCells, unit: int) -> list[str]:
-    """What makes pairs by a unit that the user has named doubtful, in sentences."""
-    told = []
+def named_unit(finder: ColumnFinder, cells: ReadsCells, unit: int, notes: list[str]) -> FoundUnit:
+    """The unit that the user has named, with what makes pairs by it doubtful."""
     name, found = in_line(finder.table.headers[unit][:LONGEST_NAME]), cells(unit)
     if numbers_scores(found):
-        told.append(
+        notes.append(
             f"{name} numbers the rows in the order of their scores, in every variant: pairs by it "
             "are of the best with the best and the worst with the worst, so what they show of a "
             "difference proves nothing; leave --unit out unless it says what was asked."
         )
     elif doubt := sorted_doubt(name, found):
-        told.append(doubt)
+        notes.append(doubt)
+    owners = []
     if pairs((one.unit, one.variant) for one in found):
-        told += [
-            f"{owner.told}: what is said here is about these {owner.column} alone."
-            for owner in _owners_of(finder, cells, unit)
-        ]
-    return told
+        owners = _owners_of(finder, cells, unit)
+    notes += [f"{one.told}: what is said here is about these {name}s alone." for one in owners]
+    return FoundUnit(unit, alone=bool(owners))
 
 
 def _over(finder: ColumnFinder, cells: ReadsCells, unit: int, notes: list[str]) -> FoundUnit:
     """The unit, or who has several of them and is the independent one."""
     name = in_line(finder.table.headers[unit][:LONGEST_NAME])
     for owner in _owners_of(finder, cells, unit):
-        told, column = owner.told, owner.column
-        if owner.crossing and owner.fewest < _ENOUGH:
-            alone = f"what is said here is about these {column} alone."
-            notes.append(f"{told}, of {owner.fewest}: {alone}")
-        elif owner.fewest < _TWO:
-            notes.append(f"{told}: what is of the variants and what of these nobody can tell.")
-        else:
-            finder.taken.add(owner.place)
+        if not owner.crossing and owner.fewest < _TWO:
             notes.append(
-                f"{told}, so each {column} counts once; --unit {name} is for a verdict about these "
-                f"{column} alone."
+                f"{owner.told}: what is of the variants and what of these nobody can tell."
             )
-            return FoundUnit(owner.place, unit)
+            continue
+        finder.taken.add(owner.place)
+        few = f"; there are {owner.fewest}, too few for a verdict about such" * (
+            owner.fewest < ENOUGH
+        )
+        notes.append(
+            f"{owner.told}, so each {owner.column} counts once{few}; --unit {name} is for a "
+            f"verdict about these {name}s alone."
+        )
+        return FoundUnit(owner.place, unit)
     if doubt := sorted_doubt(name, cells(unit)):
         notes.append(doubt)
     return FoundUnit(unit)
 
 
-_ENOUGH: Final = 10
-"""Owners from which on they can be a sample: as many as a verdict takes."""
 _TWO: Final = 2
 
 
@@ -154,12 +177,15 @@ def _owners_of(finder: ColumnFinder, cells: ReadsCells, unit: int) -> list[_Owne
     found = []
     units, name = cells(unit), in_line(finder.table.headers[unit][:LONGEST_NAME])
     for place, header in enumerate(finder.table.headers):
-        if place in finder.taken or not is_whose(header) or plain(header) in _TOPICS:
+        if place in finder.taken or not header:
+            continue
+        whose = is_whose(header) and plain(header) not in _TOPICS
+        if not whose and not _may_group(finder, place):
             continue
         own, column = cells(place), in_line(header[:LONGEST_NAME])
-        rows = [(one.unit, one.variant) for one in own]
-        if len(own) != len(units) or not all(owner for owner, _ in rows):
+        if len(own) != len(units) or _has_blanks(finder, own, place, told=whose):
             continue
+        rows = [(one.unit, one.variant) for one in own]
         if len({owner for owner, _ in rows}) < _TWO:
             continue
         if _several(own, units) * 2 < len(set(rows)):
@@ -167,13 +193,71 @@ def _owners_of(finder: ColumnFinder, cells: ReadsCells, unit: int) -> list[_Owne
         crossing = pairs(rows)
         if crossing and _is_within(own, units):
             told = f"Each {name} is of one {column}"
-        elif is_person(header) and not crossing:
+        elif whose and is_person(header) and not crossing:
             told = f"Each {column} is in one variant, with rows of several {name}"
         else:
             continue
-        owner = _Owner(place, column, told, crossing, fewest_units(rows))
-        found.append((len(set(rows)), owner))
+        fewest = fewest_units(rows)
+        if not whose:
+            if fewest < ENOUGH or not pairs_go_together(own, units):
+                continue
+            told += ", and differences of one go together by more than chance"
+        found.append((len(set(rows)), _Owner(place, column, told, crossing, fewest)))
     return [owner for _, owner in sorted(found)]
+
+
+def _may_group(finder: ColumnFinder, place: int) -> bool:
+    """Whether a column of no usual name can say what goes together: words, or ids."""
+    header = finder.table.headers[place]
+    if not header or not may_group(header):
+        return False
+    return plain(header).endswith("_id") or not is_metric(finder.cells(place))
+
+
+def _has_blanks(finder: ColumnFinder, own: Sequence[UnitCell], place: int, *, told: bool) -> bool:
+    """Whether some rows do not say whose they are; that is a mistake where most do."""
+    blank = sum(not one.unit for one in own)
+    if told and 0 < blank <= len(own) // 2:
+        for line, cells in finder.table.rows:
+            if not cell_text(cells[place]):
+                finder.say(
+                    line,
+                    finder.table.headers[place],
+                    "is empty, and says whose the other rows are; write whose this is or take the "
+                    "row out, or name what else belongs together: --unit COLUMN (none for rows of "
+                    "their own)",
+                )
+    return blank > 0
+
+
+def _group(finder: ColumnFinder, cells: ReadsCells, unit: int) -> int:
+    """Which free column rows, or units, of one variant go together by; -1 for none.
+
+    It has some for each variant. Where its values are in several variants it is what these differ
+    by that goes together. Of several columns it is the one of fewest values.
+    """
+    found = dict[int, int]()
+    for place in range(len(finder.table.headers)):
+        if place in finder.taken or not _may_group(finder, place):
+            continue
+        own = cells(place)
+        if _has_blanks(finder, own, place, told=False):
+            continue
+        rows = [(one.unit, one.variant) for one in own]
+        if len(set(rows)) * 2 <= len(rows) and rows_go_together(
+            own, cells(unit) if unit >= 0 else ()
+        ):
+            found[place] = len(set(rows))
+    return min(found, key=lambda place: found[place], default=-1)
+
+
+def _are_asked_all(own: Sequence[UnitCell]) -> bool:
+    """Whether most of what was asked was asked of several variants."""
+    variants = defaultdict[str, set[tuple[str, ...]]](set)
+    for one in own:
+        variants[one.unit].add(one.variant)
+    several = sum(len(of) > 1 for of in variants.values())
+    return "" not in variants and several * 2 >= len(variants) and several > 0
 
 
 _TOPICS: Final = frozenset({"subject"})
@@ -213,10 +297,15 @@ def _owner(finder: ColumnFinder, cells: ReadsCells, unit: int) -> int:
     for place, header in enumerate(finder.table.headers):
         if place != unit and (place in finder.taken or not _may_own(header)):
             continue
-        rows = [(one.unit, one.variant) for one in cells(place)]
+        own = cells(place)
+        rows = [(one.unit, one.variant) for one in own if one.unit]
         crossing = pairs(rows)
-        if place == unit or (all(name for name, _ in rows) and _owns(header, rows, crossing)):
-            found[place] = (not crossing, len(set(rows)))
+        if place != unit:
+            if not rows or not _owns(header, rows, crossing):
+                continue
+            if _has_blanks(finder, own, place, told=is_whose(header)):
+                continue
+        found[place] = (not crossing, len(set(rows)))
     best = min(found, key=lambda place: found[place], default=-1)
     return -1 if best == unit else best
 

@@ -1,0 +1,155 @@
+"""Whether rows go together by more than chance in what a column says of them.
+
+Rows that do are no independent ones, whatever the column is called: those of one clinic, of one day
+or of one document. Fisher's analysis of variance (1925, Statistical Methods for Research Workers).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Sequence
+from statistics import fmean
+from typing import Final
+
+from matrix.store.foreign.results import fewest_units
+from matrix.store.foreign.tabular.units import UnitCell
+
+ENOUGH: Final = 10
+"""Owners from which on they can be a sample: as many as a verdict takes."""
+FEWEST_GROUPS: Final = 3
+
+
+def pairs_go_together(own: Sequence[UnitCell], units: Sequence[UnitCell]) -> bool:
+    """Whether differences of units that one owner has are alike by more than chance.
+
+    Args:
+        own: Who has the unit of each row.
+        units: The units that pair variants.
+    """
+    scores = defaultdict[tuple[str, tuple[str, ...]], list[float]](list)
+    owner_of = dict[str, str]()
+    for one, of_unit in zip(own, units, strict=True):
+        owner_of[of_unit.unit] = one.unit
+        if of_unit.score is not None:
+            scores[of_unit.unit, of_unit.variant].append(of_unit.score)
+    first, *others = dict.fromkeys(variant for _, variant in scores)
+    for other in others:
+        both = [unit for unit in owner_of if {(unit, first), (unit, other)} <= scores.keys()]
+        if _alike_within(
+            [owner_of[unit] for unit in both],
+            [fmean(scores[unit, other]) - fmean(scores[unit, first]) for unit in both],
+            tests=len(others),
+        ):
+            return True
+    return False
+
+
+def rows_go_together(own: Sequence[UnitCell], units: Sequence[UnitCell]) -> bool:
+    """Whether rows, or units, of one variant and value are alike by more than chance.
+
+    Where values are in several variants, whether these differ by more than chance from one to
+    another. None of it without some values in each variant: then nothing can be told apart.
+
+    Args:
+        own: What may be common to rows.
+        units: What rows belong to in any case; empty for rows of their own.
+    """
+    scores = defaultdict[tuple[str, tuple[str, ...]], list[float]](list)
+    group_of = dict[tuple[str, tuple[str, ...]], str]()
+    for number, one in enumerate(own):
+        key = (units[number].unit if units else f"{number}", one.variant)
+        if group_of.setdefault(key, one.unit) != one.unit:
+            return False
+        if one.score is not None:
+            scores[key].append(one.score)
+    rows = [(group_of[key], key[1], fmean(values)) for key, values in scores.items()]
+    groups_of = {(group, variant) for group, variant, _ in rows}
+    variants = list(dict.fromkeys(variant for _, variant, _ in rows))
+    if len(variants) < 2 or len(groups_of) == len(rows):
+        return False
+    if len({group for group, _ in groups_of}) == len(groups_of):  # each is in one variant
+        means = {one: fmean(v for _, of, v in rows if of == one) for one in variants}
+        return fewest_units(groups_of) >= FEWEST_GROUPS and _alike_within(
+            [(group, variant) for group, variant, _ in rows],
+            [value - means[variant] for _, variant, value in rows],
+            centred=len(variants),
+        )
+    first, *others = variants
+    several = Counter(group for group, _ in groups_of)
+    if sum(count > 1 for count in several.values()) < max(ENOUGH, len(several) / 2):
+        return False
+    return any(
+        _differ_otherwise(
+            [group for group, variant, _ in rows if variant in (first, other)],
+            [variant == first for _, variant, _ in rows if variant in (first, other)],
+            [value for _, variant, value in rows if variant in (first, other)],
+            tests=len(others),
+        )
+        for other in others
+    )
+
+
+def _alike_within(
+    groups: Sequence[Hashable], values: Sequence[float], *, centred: int = 1, tests: int = 1
+) -> bool:
+    """Whether values of one group are alike by more than chance makes them: one time in a hundred.
+
+    Where all of a group are the same it has its name from them, and nothing is shown.
+
+    Args:
+        groups: Of each value.
+        values: In the units of the score.
+        centred: How many means were taken off the values; 1 for none, as their own mean is free.
+        tests: How many of its kind are made at once.
+    """
+    own = defaultdict[Hashable, list[float]](list)
+    for group, value in zip(groups, values, strict=True):
+        own[group].append(value)
+    centre = 0.0 if centred > 1 else fmean(values)
+    between = sum(len(one) * (fmean(one) - centre) ** 2 for one in own.values())
+    within = sum((value - fmean(one)) ** 2 for one in own.values() for value in one)
+    return _is_beyond(between, len(own) - centred, within, len(values) - len(own), tests)
+
+
+def _differ_otherwise(
+    groups: Sequence[Hashable], first: Sequence[bool], values: Sequence[float], *, tests: int = 1
+) -> bool:
+    """Whether two variants differ otherwise in some groups than in others, in the same sense.
+
+    The interaction of the two ways, of groups that have values of both variants.
+
+    Args:
+        groups: Of each value.
+        first: Whether it is of the first of the two variants.
+        values: In the units of the score.
+        tests: How many of its kind are made at once.
+    """
+    own = defaultdict[tuple[Hashable, bool], list[float]](list)
+    for key, value in zip(zip(groups, first, strict=True), values, strict=True):
+        own[key].append(value)
+    both = [one for one in dict.fromkeys(groups) if own.keys() >= {(one, True), (one, False)}]
+    if len(both) < 2:
+        return False
+    differences, weights = [], []
+    for one in both:
+        mine, other = own[one, True], own[one, False]
+        differences.append(fmean(mine) - fmean(other))
+        weights.append(1 / (1 / len(mine) + 1 / len(other)))
+    centre = fmean(differences, weights)
+    between = sum(w * (d - centre) ** 2 for w, d in zip(weights, differences, strict=True))
+    cells = [own[one, side] for one in both for side in (True, False)]
+    within = sum((value - fmean(cell)) ** 2 for cell in cells for value in cell)
+    free = sum(map(len, cells)) - len(cells)
+    return _is_beyond(between, len(both) - 1, within, free, tests)
+
+
+def _is_beyond(between: float, groups: int, within: float, free: int, tests: int) -> bool:
+    if groups < 1 or free < 1 or within <= _NOTHING * between:
+        return False
+    from scipy.stats import f
+
+    return float(f.sf(between / groups * free / within, groups, free)) < _ONE_IN_A_HUNDRED / tests
+
+
+_ONE_IN_A_HUNDRED: Final = 0.01
+_NOTHING: Final = 1e-9
