@@ -246,9 +246,9 @@ def _assembled(table: RoundTable, rules: Rules, finding: LookOutcome) -> Verdict
 
 
 def known_bounds(table: RoundTable, rules: Rules) -> tuple[float, float] | None:
-    """Of scores, or of their means: those declared, or 0 and 1 where both were given and nothing else.
+    """Of scores, or of their means: those declared, or 0 and 1 where these two alone were given.
 
-    Scores that are all 0, or all 1, may be anything: of a count or a sum, no more than that is known.
+    Scores that are all 0, or all 1, may be anything: of a count or a sum, no more is known.
     """
     if rules.score_bounds is not None:
         return rules.score_bounds
