@@ -86,6 +86,8 @@ class Binding:
         folders: Name -> folder whose content sessions are given by ``ctx.copy_folder``. It is kept
             with the run, by its hash: content, names, links and whether files can be run; its
             times and other permissions are left out.
+        unchecked: Why no session of the cell can come to any score, though each is paid for: a
+            mistake, unless judges of the spec are asked about it. Empty where some can.
     """
 
     resources: Mapping[str, JSON]
@@ -96,6 +98,7 @@ class Binding:
     turns: tuple[float, float, float] | None = None
     raw: bool = False
     folders: Mapping[str, Path] = field(default_factory=dict)
+    unchecked: str = ""
 
 
 class PreviousPlay(NamedTuple):

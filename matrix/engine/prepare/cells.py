@@ -165,6 +165,8 @@ def _bind(
     )
     if binding is None:
         return None
+    if binding.unchecked and not parts.judges:
+        mistakes.add([Mistake(pack.name, None, "", binding.unchecked)])
     binding = with_steps(binding, kind.roles, parts.spec.agents)
     binding = with_judges(binding, parts.judges, kind, mistakes)
     params = cell_parameters(parts.spec, roles, of_calls)

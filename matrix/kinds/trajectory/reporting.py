@@ -149,7 +149,7 @@ def report_of(run: EndedRun) -> RunReport:
         folders,
         *_pins(sessions),
         grids=tuple(_grids(rates, sessions)),
-        cases=tuple(_cases(rates, unplayed)),
+        cases=tuple(_cases(rates, sessions, unplayed)),
         verdict=tuple(_verdict(rates, unplayed)),
     )
 
@@ -213,13 +213,22 @@ def _grids(rates: Sequence[Rate], sessions: Sequence[Mapping[str, Any]]) -> Iter
         yield Grid(_where(scenario, variant), columns, tuple(rows))
 
 
-def _cases(rates: Sequence[Rate], unplayed: Sequence[Mapping[str, Any]]) -> Iterator[ReportedCase]:
+def _cases(
+    rates: Sequence[Rate],
+    sessions: Sequence[Mapping[str, Any]],
+    unplayed: Sequence[Mapping[str, Any]],
+) -> Iterator[ReportedCase]:
     words = {True: "passed", False: "failed", None: "error"}
     for one in rates:
         group = _where(one.scenario, one.variant)
         told = f"{one.passed} of {one.runs} runs, threshold {one.threshold:g}"
         lost = next((w for word, w in zip(one.words, one.whys, strict=True) if word != PASS), "")
         yield ReportedCase(group, one.id, words[one.holds], f"{told}; {lost}" if lost else told)
+    looked_at = {one.scenario for one in rates}
+    for session in sessions:
+        if rates and session["outcome"] in PLAYED and session["scenario"] not in looked_at:
+            told = "no assertion was looked at, so there is nothing that it passed"
+            yield ReportedCase(session["scenario"], _place(session), "skipped", told)
     for session in unplayed:
         why = session["reason"] or "was not played to its end"
         yield ReportedCase(session["scenario"], _place(session), "error", why)
