@@ -7,6 +7,7 @@ without one: with the adapter that is found beside or above it, or else with sim
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -35,7 +36,7 @@ from matrix.model.documents.mistakes import Mistakes
 from matrix.model.documents.yaml_documents import Document, check
 from matrix.model.errors import BadInput, did_you_mean
 from matrix.model.records import JSON
-from matrix.model.spec.aliases import SIMULATED_PREFIX
+from matrix.model.spec.aliases import BUILT_IN, SIMULATED_PREFIX
 from matrix.model.spec.run_spec import RunSpec
 
 FILE_NAME: Final = "trajectory.yaml"
@@ -83,6 +84,9 @@ DEFAULT_MODEL: Final = "sonnet"
 
 SHIPPED_SCAFFOLD: Final = "notebook"
 """What sessions of the simulated agent begin with where nobody says anything else."""
+
+_NO_MODEL: Final = re.compile(r"[A-Za-z_-]+\Z")
+"""Names that only an alias has: those of models at providers have a number or a slash."""
 
 _UP: Final = 4
 """How many folders above a scenario an adapter is looked for."""
@@ -158,7 +162,8 @@ def read_adapter(request: FileRequest) -> ReadFile:
     named = {"scaffolds": scaffolds, "agents": sorted(agents)}
     packs = {name: _with(pack, named) for name, pack in packs.items()}
     run = _run(request, file, spec, packs, scaffolds, settings, agents)
-    packs = {name: _with_judges_told(pack, run) for name, pack in packs.items()}
+    packs = {name: _with_judges_told(pack, run, mistakes) for name, pack in packs.items()}
+    mistakes.stop_if_any()
     return ReadFile(run, packs)
 
 
@@ -377,8 +382,13 @@ def _with_namesakes(packs: Mapping[str, ScenarioPack]) -> dict[str, ScenarioPack
     return found
 
 
-def _with_judges_told(pack: ScenarioPack, run: Mapping[str, Any]) -> ScenarioPack:
-    """A pack with a note for every model that an assertion asks for and does not get."""
+def _with_judges_told(
+    pack: ScenarioPack, run: Mapping[str, Any], mistakes: Mistakes
+) -> ScenarioPack:
+    """A pack with a note for every model that an assertion asks for and does not get.
+
+    A name that no model can have is a mistake: another would judge than its author believes.
+    """
     scenario, agents = (
         TrajectoryScenario.model_validate(pack.content["scenario"]),
         frozenset(run["agents"]),
@@ -389,14 +399,24 @@ def _with_judges_told(pack: ScenarioPack, run: Mapping[str, Any]) -> ScenarioPac
         if isinstance(check, Content) and check.model and not run["options"]["skip_content"]
     )
     levels = _levels(run, JUDGE) or [run["roles"].get(JUDGE, DEFAULT_LEVEL)]
-    notes = [
-        f"{pack.name}: model: {requested} (in {count} place{'s' * (count != 1)}) is judged by "
-        f"{level}, as all others are: nothing stands for it (judge_models)"
-        for requested, count in asked.items()
+    lost = [
+        (requested, level)
+        for requested in asked
         for level in levels
         if model_of(requested, level, scenario, agents) == level != requested
         and requested not in scenario.judge_models
         and level != f"{SIMULATED_PREFIX}{requested}"
+    ]
+    for requested in dict.fromkeys(name for name, _ in lost if _NO_MODEL.match(name)):
+        if requested not in BUILT_IN:
+            near = did_you_mean(requested, [*BUILT_IN, *agents, *scenario.judge_models])
+            told = f"model: found {requested!r}, which is no model or agent here; say in"
+            mistakes.say(f"{pack.name}/{EXPECTED}", f"{told} judge_models what it stands for{near}")
+    notes = [
+        f"{pack.name}: model: {requested} (in {asked[requested]} "
+        f"place{'s' * (asked[requested] != 1)}) is judged by {level}, as all others are: nothing "
+        "stands for it (judge_models)"
+        for requested, level in lost
     ]
     return replace(pack, notes=(*pack.notes, *notes))
 

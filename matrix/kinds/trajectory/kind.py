@@ -575,6 +575,7 @@ def _bound(
         models=frozenset(one.model for one in profile),
         profile=tuple(profile),
         turns=(turns, turns, turns),
+        last_turn=int(turns),
         folders=folders,
     )
 

@@ -408,6 +408,26 @@ def test_an_assertion_gets_the_judge_it_asks_for_or_it_is_said_who_judges_instea
     assert set(calls[calls.role == "judge"].model) == {"strict", "sim/haiku", "judge"}
 
 
+@pytest.mark.parametrize("more", [{}, {"judge": "sim/sonnet"}])
+def test_a_model_that_none_can_be_is_a_mistake_with_what_it_may_be_meant_for(
+    tmp_path: Path, more: dict[str, Any]
+) -> None:
+    made = project(tmp_path, {**ADAPTER, **more})
+    asks = [says(name, "x", model=name) for name in ("sonet", "nosuchmodel", "claude-opus-9")]
+    scenario(tmp_path, "03", {"turn-01-x.md": "x"}, {"turns": [{"turn": 1, "content": asks}]})
+    done = made.matrix("plan", "scenarios/03")
+    assert done.code == 2, done
+    told = "which is no model or agent here; say in judge_models what it stands for"
+    for found in ("'sonet'", "'nosuchmodel'"):
+        assert f"03/expected.yaml: model: found {found}, {told}" in done.err
+    assert "; did you mean 'sonnet'?" in done.err
+    assert "claude-opus-9" not in done.err, "it may be one of a provider's"
+    assert made.matrix("plan", "scenarios/03", "--skip-content").code == 2, "nothing is left"
+    names = dict.fromkeys(("sonet", "nosuchmodel"), "sim/haiku")
+    made = project(tmp_path, {**ADAPTER, **more, "judge_models": names})
+    assert made.matrix("plan", "scenarios/03").code == 0
+
+
 def test_the_cost_of_a_turn_has_what_it_overran_and_only_finished_turns_count(
     tmp_path: Path,
 ) -> None:

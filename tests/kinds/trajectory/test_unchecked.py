@@ -73,6 +73,8 @@ def test_what_still_checks_something_is_played(
     scenario(tmp_path, "01", INPUTS, expected)
     done = made.matrix("plan", "scenarios", *flags)
     assert done.code == 0, done
+    turns = "1 turn" if flags == STOP else "2 turns"
+    assert f"at most {turns} each" in done.out
 
 
 def test_options_of_the_adapter_leave_no_assertion_either(tmp_path: Path) -> None:
