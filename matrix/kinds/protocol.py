@@ -86,6 +86,11 @@ class Binding:
         folders: Name -> folder whose content sessions are given by ``ctx.copy_folder``. It is kept
             with the run, by its hash: content, names, links and whether files can be run; its
             times and other permissions are left out.
+        last_turn: The turn with which every session of the cell is over at the latest, where that
+            is known of it; 0 where limits alone say it.
+        unchecked: Why no session of the cell can come to any score, though each is paid for: a
+            mistake where it is so of every cell, and no judges of the spec are asked about any.
+            Empty where some can.
     """
 
     resources: Mapping[str, JSON]
@@ -96,6 +101,8 @@ class Binding:
     turns: tuple[float, float, float] | None = None
     raw: bool = False
     folders: Mapping[str, Path] = field(default_factory=dict)
+    last_turn: int = 0
+    unchecked: str = ""
 
 
 class PreviousPlay(NamedTuple):

@@ -59,7 +59,10 @@ class _Bound(NamedTuple):
 
 
 def bind_cells(parts: SpecParts, library: FolderLibrary, mistakes: Mistakes) -> Cells:
-    """Every cell that can be bound; what is wrong with the others is collected."""
+    """Every cell that can be bound; what is wrong with the others is collected.
+
+    That nothing would come of any cell is a mistake, too; of some, their kind notes it.
+    """
     result = Cells()
     for pack in parts.packs:
         for levels in combinations(parts.factors):
@@ -70,6 +73,9 @@ def bind_cells(parts: SpecParts, library: FolderLibrary, mistakes: Mistakes) -> 
             bound = _bind(parts, pack, values, library, mistakes)
             if bound is not None and (texts := _texts(parts, pack, bound, result, mistakes)):
                 _add(result, parts.kind.name, pack.name, levels, bound, texts[0])
+    if not parts.judges and all(one.unchecked for one in result.bindings):
+        for cell, binding in zip(result.cells, result.bindings, strict=True):
+            mistakes.add([Mistake(cell.scenario, None, "", binding.unchecked)])
     return result
 
 

@@ -197,6 +197,7 @@ def _assemble(
         ),
         call_cost=dearest_call([use for one in found.bindings for use in one.profile], tariffs),
         calls_each=_calls_each(found),
+        last_turn=max(one.last_turn or spec.limits.turns for one in found.bindings),
         notes=tuple(note for pack in parts.packs for note in pack.notes),
     )
 

@@ -69,6 +69,7 @@ class Prepared:
         cap_given_at: When its cap was given, if that was when it was resumed.
         call_cost: What has to be set aside for the dearest kind of call, about; 0 if not known.
         calls_each: Calls that one session is expected to make, over all cells.
+        last_turn: The turn with which its longest sessions are over; 0 where that is not known.
     """
 
     spec: RunSpec
@@ -89,6 +90,7 @@ class Prepared:
     stand_ins: StandIns = field(default_factory=dict)
     call_cost: NanoUSD = 0
     calls_each: float = 0.0
+    last_turn: int = 0
     folders: Mapping[str, Path] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     cap_given_at: datetime | None = None

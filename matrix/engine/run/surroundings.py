@@ -303,7 +303,10 @@ def agent_trouble(
     project, path = prepared.env_file.parent, environment.get("PATH")
     if agent.command is not None:
         program = filled(agent.command[0], {"project": str(project)})
-        if shutil.which(program, path=path) is not None:
+        if _of_session(program):  # which has it or not, whatever is where the user stands
+            seen = agent.model_copy(update={"command": ("sh",)})
+            yield from check_sandbox(seen, project, path)
+        elif shutil.which(program, path=path) is not None:
             yield from check_sandbox(agent, project, path)
         elif not agent.command[0].startswith(OF_PROJECT):
             told = f"found {program!r}, which is no program here; install it, or give its path"
@@ -323,6 +326,9 @@ def _file_trouble(agent: AgentSpec, prepared: Prepared) -> Iterator[tuple[str, s
         if agent.command[0].startswith(OF_PROJECT) and shutil.which(program) is None:
             told = "which is no program; write the file, or allow it to be executed (chmod +x)"
             yield "command", f"found {program!r}, {told}"
+        if _of_session(program) and not _begun_with(program, prepared):
+            told = f"found {program!r}, which is looked for in the session's folder and not there"
+            yield "command", f"{told}; write {{project}}/{Path(program)}, or its whole path"
         if (missing := missing_script(agent, project)) is not None:
             told = f"found {missing!r}, which is not there; correct it, or write the file"
             yield "command", told
@@ -350,6 +356,18 @@ def _python_trouble(
             look(agent.python, project)
         except AgentMissing as missing:
             yield "python", str(missing)
+
+
+def _of_session(program: str) -> bool:
+    """Whether a program is named by a path from where it is run: the session's folder."""
+    return "/" in program and not Path(program).is_absolute()
+
+
+def _begun_with(program: str, prepared: Prepared) -> bool:
+    """Whether any folder that sessions are given has a program."""
+    return any(
+        shutil.which(str(folder / program)) is not None for folder in prepared.folders.values()
+    )
 
 
 def _in_project(part: str, project: Path) -> bool:

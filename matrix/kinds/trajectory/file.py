@@ -153,7 +153,8 @@ def read_adapter(request: FileRequest) -> ReadFile:
     packs = _with_namesakes(packs)
     spec = {name: item for name, item in document.value.items() if name in OF_A_SPEC}
     _require_meant(spec, given)
-    agents = {**_claudes(file, spec, given), **(spec.get("agents") or {})}
+    claude = _with_program(file.claude, (request.path.parent, request.project))
+    agents = {**_claudes(file, claude, spec, given), **(spec.get("agents") or {})}
     named = {"scaffolds": scaffolds, "agents": sorted(agents)}
     packs = {name: _with(pack, named) for name, pack in packs.items()}
     run = _run(request, file, spec, packs, scaffolds, settings, agents)
@@ -299,12 +300,36 @@ def _require_meant(spec: Mapping[str, Any], given: Mapping[str, str]) -> None:
     mistakes.stop_if_any()
 
 
+def _with_program(own: Mapping[str, JSON], folders: Sequence[Path]) -> Mapping[str, JSON]:
+    """What is said of ``claude``, with its program as it is found from anywhere.
+
+    A path is that of a file in one of these folders; else it may be of the session's own.
+    """
+    said = own.get("command")
+    if not (isinstance(said, list) and said and isinstance(said[0], str) and _is_path(said[0])):
+        return own
+    found = next((folder / said[0] for folder in folders if (folder / said[0]).is_file()), None)
+    return own if found is None else {**own, "command": [str(found.absolute()), *said[1:]]}
+
+
+def _is_path(program: str) -> bool:
+    """Whether a program is a path from some folder, and no name to be looked for on ``PATH``."""
+    return "/" in program and not program.startswith(("/", "{"))
+
+
 def _claudes(
-    file: AdapterFile, spec: Mapping[str, Any], given: Mapping[str, str]
+    file: AdapterFile,
+    own: Mapping[str, JSON],
+    spec: Mapping[str, Any],
+    given: Mapping[str, str],
 ) -> dict[str, JSON]:
-    """The agent, and judges, in the shape of ``claude -p``, where they are named."""
-    own = dict(file.claude)
+    """The agent, and judges, in the shape of ``claude -p``, where they are named.
+
+    A path that was given is from where the user stands: sessions run it in folders of their own.
+    """
     binary = given.get(BINARY, CLAUDE)
+    if _is_path(binary):
+        binary = str(Path(binary).expanduser().absolute())
     found: dict[str, JSON] = {}
     if CLAUDE in (file.agent, *_levels(spec, AGENT)):
         model = given.get(TURN_MODEL, DEFAULT_MODEL)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -63,6 +63,7 @@ from matrix.kinds.trajectory.points import (
     head_of,
     ids_of,
     layers_of,
+    nothing_checked,
     prompt_of,
     shown_of,
     words_of,
@@ -93,6 +94,7 @@ from matrix.kinds.trajectory.state import (
     share,
 )
 from matrix.model.errors import FAILED_BY_ITSELF, BadInput, CallFailed, Mistake
+from matrix.model.plan import Plan
 from matrix.model.records import JSON, ChatMessage, FolderLimits, Message
 from matrix.model.seeds import content_hash
 
@@ -157,7 +159,19 @@ class TrajectoryKind:
         folders = {name: Path(place) for name, place in pack.content["folders"].items()}
         if (scaffold := _scaffold(pack, chosen, library)) is not None:
             folders[SCAFFOLD] = scaffold
-        return _bound(scenario, chosen, roles, agents, max_turns, folders)
+        bound = _bound(scenario, chosen, roles, agents, max_turns, folders)
+        # what is played for its folder, or for its first turns, needs no assertion
+        wanted = chosen.keep_workdir or 0 < chosen.stop_after_turn < len(scenario.turns)
+        return replace(bound, unchecked="" if wanted else nothing_checked(scenario, chosen))
+
+    def check_plan(self, plan: Plan, packs: Mapping[str, ScenarioPack]) -> Sequence[str]:
+        """Which scenarios are played though nothing in them is looked at."""
+        noted = []
+        for cell in plan.cells:
+            scenario = TrajectoryScenario.model_validate(packs[cell.scenario].content["scenario"])
+            if why := nothing_checked(scenario, TrajectoryOptions.model_validate(cell.options)):
+                noted.append(f"{cell.scenario}: {why.partition(';')[0]}; it is played all the same")
+        return list(dict.fromkeys(noted))
 
     def rebind(
         self,
@@ -562,6 +576,7 @@ def _bound(
         models=frozenset(one.model for one in profile),
         profile=tuple(profile),
         turns=(turns, turns, turns),
+        last_turn=int(turns),
         folders=folders,
     )
 

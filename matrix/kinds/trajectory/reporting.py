@@ -46,6 +46,8 @@ AS_PINNED: Final = "as_pinned"
 """The assertion that a final state has the shape of a pinned one."""
 
 _HEADS: Final = {True: "ok", False: "MISSED", None: "OPEN"}
+_STANDINGS: Final = {True: ("reached", 1.0), False: ("missed", 0.0), None: ("open", 0.5)}
+"""How an assertion stands to its threshold, and how good that is: 4 of 5 may be either."""
 _WORKDIRS: Final = "workdirs"
 _WIDEST: Final = 150
 _DEAREST: Final = 5
@@ -149,7 +151,7 @@ def report_of(run: EndedRun) -> RunReport:
         folders,
         *_pins(sessions),
         grids=tuple(_grids(rates, sessions)),
-        cases=tuple(_cases(rates, unplayed)),
+        cases=tuple(_cases(rates, sessions, unplayed)),
         verdict=tuple(_verdict(rates, unplayed)),
     )
 
@@ -179,10 +181,12 @@ def _verdict(rates: Sequence[Rate], unplayed: Sequence[Mapping[str, Any]]) -> It
 _TURN: Final = re.compile(r"t([0-9]{1,4})\.")
 
 
-def _turn_of(assertion: str, word: str) -> int | None:
-    """The turn that an assertion is about, if it is about one that was played."""
+def _turn_of(assertion: str, word: str, turns: int) -> int | None:
+    """The turn that an assertion is about, if it was played; of the final state the last."""
+    if word == UNREACHED:
+        return None
     found = _TURN.match(assertion)
-    return None if found is None or word == UNREACHED else int(found[1])
+    return turns if found is None else int(found[1])
 
 
 def _grids(rates: Sequence[Rate], sessions: Sequence[Mapping[str, Any]]) -> Iterator[Grid]:
@@ -190,7 +194,7 @@ def _grids(rates: Sequence[Rate], sessions: Sequence[Mapping[str, Any]]) -> Iter
     for scenario, variant in dict.fromkeys((one.scenario, one.variant) for one in rates):
         own = [one for one in rates if (one.scenario, one.variant) == (scenario, variant)]
         runs = [
-            one["session_id"]
+            one
             for one in sessions
             if (one["scenario"], _variant(one["levels"])) == (scenario, variant)
             and one["outcome"] in PLAYED
@@ -199,27 +203,42 @@ def _grids(rates: Sequence[Rate], sessions: Sequence[Mapping[str, Any]]) -> Iter
             (
                 one.id,
                 (
-                    GridCell(f"{one.passed} of {one.runs}", one.passed / one.runs),
+                    GridCell(*_STANDINGS[one.holds]),
+                    GridCell(f"{one.passed} of {one.runs}", _STANDINGS[one.holds][1]),
                     GridCell(f"{one.threshold:g}"),
                     *(
-                        GridCell(word, float(word == PASS), session, _turn_of(one.id, word))
-                        for word, session in zip(one.words, runs, strict=False)
+                        GridCell(
+                            word,
+                            float(word == PASS),
+                            run["session_id"],
+                            _turn_of(one.id, word, run["turns"]),
+                        )
+                        for word, run in zip(one.words, runs, strict=False)
                     ),
                 ),
             )
             for one in sorted(own, key=lambda one: (one.holds is True, -one.flaky, one.id))
         ]
-        columns = ("passed", "threshold", *(f"run {n}" for n in range(1, len(runs) + 1)))
+        columns = ("result", "passed", "threshold", *(f"run {n}" for n in range(1, len(runs) + 1)))
         yield Grid(_where(scenario, variant), columns, tuple(rows))
 
 
-def _cases(rates: Sequence[Rate], unplayed: Sequence[Mapping[str, Any]]) -> Iterator[ReportedCase]:
+def _cases(
+    rates: Sequence[Rate],
+    sessions: Sequence[Mapping[str, Any]],
+    unplayed: Sequence[Mapping[str, Any]],
+) -> Iterator[ReportedCase]:
     words = {True: "passed", False: "failed", None: "error"}
     for one in rates:
         group = _where(one.scenario, one.variant)
         told = f"{one.passed} of {one.runs} runs, threshold {one.threshold:g}"
         lost = next((w for word, w in zip(one.words, one.whys, strict=True) if word != PASS), "")
         yield ReportedCase(group, one.id, words[one.holds], f"{told}; {lost}" if lost else told)
+    looked_at = {one.scenario for one in rates}
+    for session in sessions:
+        if rates and session["outcome"] in PLAYED and session["scenario"] not in looked_at:
+            told = "no assertion was looked at, so there is nothing that it passed"
+            yield ReportedCase(session["scenario"], _place(session), "skipped", told)
     for session in unplayed:
         why = session["reason"] or "was not played to its end"
         yield ReportedCase(session["scenario"], _place(session), "error", why)
@@ -459,7 +478,13 @@ def _reached(rates: Sequence[Rate], layer: str) -> str:
     if not own:
         return "-"
     reached = sum(one.holds is True for one in own)
-    return f"{reached} of {len(own)} at {own[0].threshold:g}"
+    return f"{reached} of {len(own)} at {_thresholds(own)}"
+
+
+def _thresholds(rates: Sequence[Rate]) -> str:
+    """What assertions are held against: one threshold, or from which to which."""
+    least, most = min(one.threshold for one in rates), max(one.threshold for one in rates)
+    return f"{least:g}" if least == most else f"{least:g} to {most:g}"
 
 
 def _with_failed_turns(rates: Sequence[Rate]) -> Iterator[str]:
@@ -496,10 +521,13 @@ def _supported(rates: Sequence[Rate], runs: int) -> str:
     least = next(n for n in range(1, _ENOUGH_RUNS) if _low(n) >= 0.8)
     told = f"{runs} of {runs} runs" if runs > 1 else "1 run"
     enough = [one for one in rates if one.holds and 0 < one.passed < one.runs]
-    fewest = min(enough, key=lambda one: one.passed / one.runs, default=None)
+    fewest = min(enough, key=lambda one: (one.passed / one.runs, -one.threshold), default=None)
     also = ""
     if fewest is not None and (found := wilson(fewest.passed, fewest.runs)) is not None:
-        also = f", {fewest.passed} of {fewest.runs}, which is enough here, from {_floor(found.low)}"
+        alike = all(one.threshold == fewest.threshold for one in rates)
+        where = "here" if alike else f"where the threshold is {fewest.threshold:g}"
+        rate = f"{fewest.passed} of {fewest.runs}"
+        also = f", {rate}, which is enough {where}, from {_floor(found.low)}"
     return (
         f"what this supports: {told} may come from a true rate as low as {_floor(whole.low)}"
         f"{also} (95 % interval); for at least 80 % it takes {least} runs without a miss"

@@ -27,6 +27,8 @@ _DESCRIPTIVE: Final = (
     "Plain means of the sessions that have a value, failed ones too; where not all of a group have "
     "one, how many do. Nothing is tested, and nothing balanced, as it is in a comparison."
 )
+_MORE: Final = "`matrix show {run} --by all --top N` lists more of them, --json all."
+"""How to see issues for which a table has no room, wherever it is read."""
 _IN_SEVERAL: Final = "A session counts in every group that it is in."
 
 
@@ -265,7 +267,7 @@ def issues_section(issues: Sequence[Issue], most: int, run: str) -> Section:
     left = len(issues) - len(rows)
     notes = [f"`matrix show {run} SESSION` has the transcript."]
     if left > 0:
-        notes.insert(0, f"{left:,} more; --top N lists more of them, --json all.")
+        notes.insert(0, f"{left:,} more; {_MORE.format(run=run)}")
     headers = ["", "issue", "session", "turn", "scenario", "variant", "quote"]
     return Section(f"What went wrong: {told}, errors first:", headers, rows, (3,), notes)
 

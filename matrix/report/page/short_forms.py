@@ -11,6 +11,7 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 
+from matrix.engine.prepare.judges import names_of
 from matrix.engine.prepare.registry import scoring_kind
 from matrix.kinds.protocol import SaysItsScore
 from matrix.kinds.reporting import ReportedCase
@@ -177,6 +178,7 @@ def _sessions(run: RunFacts) -> Iterator[ReportedCase]:
         issues.setdefault(one.session, []).append(line)
     rows = run.tables.frame("sessions").to_dict("records")
     short = _fell_short(run, [str(row["session_id"]) for row in rows])
+    unscored = _unscored(run, [str(r["session_id"]) for r in rows if r["score"] != r["score"]])
     for row, fell_short in zip(rows, short, strict=True):
         levels = levels_of(run.summary.run, row)
         name = f"{levels or 'session'}, {unit_of_row(run.tables.run, row, units)}"
@@ -187,11 +189,32 @@ def _sessions(run: RunFacts) -> Iterator[ReportedCase]:
         outcome = words.get(str(row["outcome"]), "skipped")
         if not known and outcome == "passed" and row["score"] != row["score"]:
             outcome, told = "skipped", f"no score, and whether it failed is not told; {told}"
+        if known and outcome == "passed" and str(row["session_id"]) in unscored:
+            outcome, told = "skipped", f"no score, so there is nothing that it passed; {told}"
         if fell_short and outcome == "passed":
             outcome = "failed"
             told = f"not passed, as its file says, with {row['score']:.3g}; {told}"
         seen = "; ".join(issues.get(str(row["session_id"]), []))
         yield ReportedCase(str(row["scenario"]), name, outcome, told, seen)
+
+
+def _unscored(run: RunFacts, sessions: Sequence[str]) -> set[str]:
+    """Which of these sessions, all without a ``score``, were measured by nothing else either.
+
+    What else a kind counts is no measure where it was to give a score; what listed judges say is.
+    An import without any score tells by its failures alone what passed.
+    """
+    file = run.summary.run
+    found = session_scores(run.tables, sessions, lambda _: True) if sessions else {}
+    if file.imported and not found:
+        return set()
+    listed = names_of(file.spec)
+    counts = "score" not in found or file.imported
+    known = [own for name, own in found.items() if counts or name in listed]
+    measured = np.zeros(len(sessions), dtype=bool)
+    for values in known:
+        measured |= ~np.isnan(values)
+    return {one for one, is_known in zip(sessions, measured, strict=True) if not is_known}
 
 
 _PASSED: Final = frozenset({"passed", "pass", "success"})

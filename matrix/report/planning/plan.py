@@ -79,13 +79,14 @@ def _shape(prepared: Prepared) -> str:
 
 def _facts(prepared: Prepared, pilot: Pilot | None) -> list[tuple[str, str]]:
     spec, plan = prepared.spec, prepared.plan
+    turns = min(spec.limits.turns, prepared.last_turn or spec.limits.turns)
     rows = [
         (
             "sessions",
             f"{plan.sessions:,}, judged again"
             if plan.judged_again
             else f"{plan.sessions:,} = {_rounds(prepared)}; at most "
-            f"{plural(spec.limits.turns, 'turn')} each, {spec.limits.open_sessions:,} open at once",
+            f"{plural(turns, 'turn')} each, {spec.limits.open_sessions:,} open at once",
         ),
         ("scenarios", ", ".join(dict.fromkeys(cell.scenario for cell in plan.cells))),
     ]

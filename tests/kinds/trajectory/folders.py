@@ -80,6 +80,9 @@ ADAPTER: dict[str, Any] = {
     },
 }
 
+ANYTHING: dict[str, Any] = {"turns": [{"turn": 1, "structural": [{"file_exists": "a.md"}]}]}
+"""The least that is expected: a scenario that checks nothing is a mistake."""
+
 
 def scenario(
     root: Path,

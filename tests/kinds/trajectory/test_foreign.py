@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.kinds.trajectory.folders import ADAPTER, project, scenario
+from tests.kinds.trajectory.folders import ADAPTER, ANYTHING, project, scenario
 
 INPUTS = {"turn-01-mail.md": "WRITE a.md | x", "turn-02-bulk/b.md": "x", "turn-02-bulk/c/d.md": "x"}
 
@@ -44,7 +44,7 @@ def test_what_is_no_file_is_refused_and_never_waited_for(
 
 def test_a_scaffold_with_a_pipe_or_a_link_that_leads_out_is_refused(tmp_path: Path) -> None:
     made = project(tmp_path, {**ADAPTER, "scaffold": "start"})
-    scenario(tmp_path, "01", INPUTS, {})
+    scenario(tmp_path, "01", INPUTS, ANYTHING)
     (tmp_path / "start" / "in").mkdir(parents=True)
     (tmp_path / "start" / "in" / "ok.md").symlink_to("../start.md")
     (tmp_path / "start" / "start.md").write_text("x")
@@ -74,7 +74,7 @@ def test_a_link_inside_a_folder_item_stays_inside(
     tmp_path: Path, target: str, refused: bool
 ) -> None:
     made = project(tmp_path)
-    folder = scenario(tmp_path, "01", INPUTS, {})
+    folder = scenario(tmp_path, "01", INPUTS, ANYTHING)
     (folder / "inputs/turn-02-bulk/c/link.md").symlink_to(target)
     for verb in (("validate",), ("run", "--executor", "in-process")):
         done = made.matrix(verb[0], "scenarios", *verb[1:])
@@ -85,7 +85,7 @@ def test_a_link_inside_a_folder_item_stays_inside(
 
 def test_a_link_of_an_absolute_path_is_refused_also_where_it_leads_inside(tmp_path: Path) -> None:
     made = project(tmp_path)
-    folder = scenario(tmp_path, "01", INPUTS, {})
+    folder = scenario(tmp_path, "01", INPUTS, ANYTHING)
     bulk = folder / "inputs/turn-02-bulk"
     (bulk / "link.md").symlink_to(bulk / "b.md")
     done = made.matrix("validate", "scenarios")

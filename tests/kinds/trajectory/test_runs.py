@@ -14,7 +14,15 @@ import pytest
 
 from matrix.api import plan_branch
 from tests.executors.programs import Done, Project
-from tests.kinds.trajectory.folders import ADAPTER, played, project, scenario, whys, words
+from tests.kinds.trajectory.folders import (
+    ADAPTER,
+    ANYTHING,
+    played,
+    project,
+    scenario,
+    whys,
+    words,
+)
 
 H1 = "# H-V1: The report is not read\\n\\nStatus: proposed\\n\\n## Evidence for\\n\\n"
 INPUTS = {
@@ -404,7 +412,9 @@ def test_the_cost_of_a_turn_has_what_it_overran_and_only_finished_turns_count(
     tmp_path: Path,
 ) -> None:
     made = project(tmp_path)
-    scenario(tmp_path, "03", {"turn-01-x.md": "OVERRUN", "turn-02-x.md": "WRITE a.md | x"}, {})
+    scenario(
+        tmp_path, "03", {"turn-01-x.md": "OVERRUN", "turn-02-x.md": "WRITE a.md | x"}, ANYTHING
+    )
     done, report = played(made, "scenarios/03")
     session = made.tables("it").frame("sessions").iloc[0]
     assert (session.outcome, session.turns) == ("censored", 1)
@@ -522,7 +532,7 @@ def test_own_checks_that_cannot_be_loaded_are_told_before_the_start(
     tmp_path: Path, code: str
 ) -> None:
     made = project(tmp_path)
-    folder = scenario(tmp_path, "06", {"turn-01-x.md": "x"}, {})
+    folder = scenario(tmp_path, "06", {"turn-01-x.md": "x"}, ANYTHING)
     (folder / "checks.py").write_text(code)
     done = made.matrix("run", "scenarios/06", "--allow-code", "--executor", "in-process")
     assert done.code == 2, done
@@ -546,7 +556,7 @@ def test_scaffolds_and_agents_are_crossed(tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
     made = project(tmp_path, {**own, **more, "agents": agents})
-    scenario(tmp_path, "07", {"turn-01-x.md": "x"}, {"turns": [{"turn": 1}]})
+    scenario(tmp_path, "07", {"turn-01-x.md": "x"}, ANYTHING)
     done = made.matrix("plan", "scenarios/07", "--json")
     assert done.code == 0, done
     factors = json.loads(done.out)["factors"]
@@ -558,7 +568,7 @@ def test_a_model_is_given_where_one_plays(tmp_path: Path) -> None:
     own = {name: item for name, item in ADAPTER.items() if name != "agent"}
     agents = {**ADAPTER["agents"], "other": ADAPTER["agents"]["mine"]}
     made = project(tmp_path, {**own, **levels, "agents": agents})
-    scenario(tmp_path, "07", {"turn-01-x.md": "x"}, {"turns": [{"turn": 1}]})
+    scenario(tmp_path, "07", {"turn-01-x.md": "x"}, ANYTHING)
     flags = ("--turn-model", "sim/haiku", "--dry-run")
     done = made.matrix("run", "scenarios/07", *flags)
     assert done.code == 2, done
@@ -860,9 +870,11 @@ def test_claude_p_is_tested_and_judges(tmp_path: Path) -> None:
     assert made.tables("it").frame("calls").cost_nano.sum() == 60_000_000
     assert "many agents read" not in done.err, "nothing is around"
     (tmp_path / "CLAUDE.md").write_text("Speak of the project.")
-    scenario(tmp_path, "09", {"turn-01-x.md": "hello and fail", "turn-02-y.md": "hello"}, {})
+    inputs = {"turn-01-x.md": "hello and fail", "turn-02-y.md": "hello"}
+    second = {"turns": [{"turn": 2, "structural": [{"file_exists": "seen.md"}]}]}
+    scenario(tmp_path, "09", inputs, second)
     done, report = played(made, "scenarios/09", run_id="b", MATRIX_CLAUDE_BIN=str(program))
-    assert words(report, "09") == {"t01.turn_ended": "FAIL"}
+    assert words(report, "09") == {"t01.turn_ended": "FAIL", "t02.file_exists": "PASS"}
     assert whys(report, "09")["t01.turn_ended"].startswith("says that it failed: ")
     assert made.tables("b").frame("calls").cost_nano.sum() == 40_000_000, "it costs all the same"
     assert f"below {tmp_path}/CLAUDE.md, which many agents read" in done.err

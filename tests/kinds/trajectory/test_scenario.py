@@ -20,7 +20,7 @@ from matrix.kinds.trajectory.scenario import ScenarioPlaces, read_scenario
 from matrix.kinds.trajectory.settings import TrajectoryScenario
 from matrix.model.errors import BadInput
 from tests.executors.programs import Project
-from tests.kinds.trajectory.folders import project, scenario
+from tests.kinds.trajectory.folders import ANYTHING, project, scenario
 
 INPUTS = {"turn-01-interview-a.md": "one", "turn-02-mail.md": "two"}
 RUBRIC = "Is it so?"
@@ -215,7 +215,7 @@ def test_two_scenarios_of_one_name_are_told(tmp_path: Path) -> None:
     made = project(tmp_path)
     for name in ("01", "02", "03"):
         told = "other" if name == "03" else "A churn story"
-        scenario(tmp_path, name, INPUTS, {"scenario": told})
+        scenario(tmp_path, name, INPUTS, {"scenario": told, **ANYTHING})
     done = made.matrix("validate", "scenarios")
     assert done.code == 0, done
     assert "02: is called 'A churn story', as 01 is; a copy?" in done.out + done.err
@@ -234,7 +234,7 @@ def test_an_adapter_that_is_named_itself_is_read_as_one(
     tmp_path: Path, adapter: dict[str, Any]
 ) -> None:
     made = project(tmp_path, adapter)
-    scenario(tmp_path, "01", INPUTS, {})
+    scenario(tmp_path, "01", INPUTS, ANYTHING)
     done = made.matrix("validate", "trajectory.yaml")
     assert done.code == 0, done
 
@@ -253,7 +253,7 @@ def test_a_folder_without_its_expected_file_hides_no_other_mistake(tmp_path: Pat
 @pytest.mark.parametrize("there", [".", "scenarios", "scenarios/01"])
 def test_the_adapter_is_the_same_wherever_one_stands(tmp_path: Path, there: str) -> None:
     made = project(tmp_path, {"scenarios": ["scenarios"], "agent": "sim/haiku"})
-    scenario(made.folder, "01", INPUTS, {})
+    scenario(made.folder, "01", INPUTS, ANYTHING)
     folder = made.folder / "scenarios" / "01"
     named = os.path.relpath(folder, made.folder / there)
     done = Project(made.folder / there).matrix("plan", named)
@@ -263,7 +263,7 @@ def test_the_adapter_is_the_same_wherever_one_stands(tmp_path: Path, there: str)
 
 def test_no_adapter_from_above_a_checkout_is_taken(tmp_path: Path) -> None:
     made = project(tmp_path, {"scenarios": ["own/scenarios"], "agent": "sim/haiku"})
-    scenario(tmp_path / "own", "01", INPUTS, {})
+    scenario(tmp_path / "own", "01", INPUTS, ANYTHING)
     (tmp_path / "own" / ".git").mkdir()
     done = Project(tmp_path / "own").matrix("plan", "scenarios/01")
     assert done.code == 0, done
@@ -399,5 +399,5 @@ def test_a_prompt_that_would_keep_what_came_in_from_the_agent_is_a_mistake(
 def test_braces_of_no_place_are_said_as_they_are(tmp_path: Path) -> None:
     prompts = {"artifact": 'Answer as {"ok": true}. {input}', "folder": "There are new files."}
     made = project(tmp_path, {"scenarios": "scenarios", "prompts": prompts})
-    scenario(tmp_path, "01", INPUTS, {})
+    scenario(tmp_path, "01", INPUTS, ANYTHING)
     assert made.matrix("validate", "trajectory.yaml").code == 0

@@ -76,7 +76,7 @@ def test_a_gate_says_what_else_is_other_than_it_was(missed: Project, change: str
     )
     before = path.read_text()
     if change == "expected":
-        path.write_text(yaml.safe_dump({"turns": [{"turn": 1}]}))
+        path.write_text(yaml.safe_dump({"turns": [{"turn": 1, "content": [SAID]}]}))
     else:
         adapter = yaml.safe_load(before)
         adapter["agents"]["judge"]["max_usd"] = 0.06
