@@ -66,8 +66,8 @@ class ImportedOptions(BaseModel):
     no_costs: str = Field(
         default="", description="Why nothing is said of costs, where the files have some."
     )
-    alone: bool = Field(
-        default=False, description="Whether what is said of the units is said of no others."
+    alone: str = Field(
+        default="", description="What a verdict is about alone, such as the units, and no others."
     )
     notes: tuple[str, ...] = Field(
         default=(), description="What a verdict has to be read with, in sentences."

@@ -77,9 +77,8 @@ class ExportedFacts(BaseModel):
         default=False,
         description="Whether those of one unit and variant do, and nothing is paired.",
     )
-    alone: bool = Field(
-        default=False,
-        description="Whether what is said of those that go together is said of no others.",
+    alone: _Line = Field(
+        default="", description="What a verdict is about alone, such as the units, and no others."
     )
     notes: tuple[_Note, ...] = Field(
         default=(),

@@ -75,7 +75,8 @@ _LESS: Final = frozenset(
         "incident", "incidents", "refund", "refunds", "refunded", "regression", "regressions",
         "unsubscribed", "unsubscribes", "reopened", "reopens", "ppl", "stderr", "wait", "waits",
         "fp", "fn", "warnings", "violated", "hallucinated", "interruptions",
-        "rework", "detractors", "outliers", "drift", "overruns",
+        "rework", "detractors", "aht", "ece", "deaths", "mortality", "beschwerden",
+        "reklamationen", "outliers", "drift", "overruns",
     }
 )  # fmt: skip
 """The same of a name that ends in it."""
@@ -89,9 +90,11 @@ _MORE: Final = frozenset(
 )  # fmt: skip
 """What a name is of which more is better, whatever else it has."""
 _UNITS: Final = frozenset(
-    {"s", "sec", "secs", "ms", "millis", "usd", "dollars", "cents", "rate", "count", "pct",
-     "percent", "mean", "avg", "median", "total", "in", "out", "file", "p50", "p90", "p95", "p99",
-     "score"}
+    {
+        "s", "sec", "secs", "ms", "millis", "min", "mins", "h", "hrs", "hours", "d", "days", "usd",
+        "dollars", "cents", "rate", "count", "pct", "percent", "mean", "avg", "median", "total",
+        "in", "out", "file", "p50", "p90", "p95", "p99", "score",
+    }
 )  # fmt: skip
 _EARNED: Final = frozenset(
     {
@@ -107,6 +110,8 @@ _GERMAN: Final = (
     "risiken",
 )  # fmt: skip
 """How a word ends in German, whose words are put together, of which less is better."""
+_LOST: Final = frozenset({"loss", "drop", "degradation"})
+"""The same of a name that ends in it, whatever is lost."""
 _TIMES: Final = frozenset({"s", "sec", "second", "min", "minute", "h", "hour"})
 
 
@@ -129,6 +134,8 @@ def less_is_better(name: str, *, money: bool = False) -> bool:
         if set(words[at + 1 : at + 2]) & _TIMES:
             return False
         words = words[:at]
+    if words[-1] in _LOST:
+        return True
     if set(words) & _MORE:
         return False
     if money and not set(words) & _EARNED:

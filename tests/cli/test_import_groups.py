@@ -204,3 +204,174 @@ def test_weights_that_turn_a_difference_are_told(here: Path) -> None:
     few = [row for row in rows if int(row[0][1:]) >= 5]
     study = studied(here, "few", headers, few)
     assert not [one for one in study.comparison.cautions if told in one]
+
+
+def halves(models: Sequence[str], lead: float) -> list[list[list[Any]]]:
+    """Two files of the same questions, the second worse by ``lead``, asked of the same models."""
+    draws = random.Random(2)
+    base = [draws.gauss(50, 10) for _ in range(20)]
+    return [
+        [
+            [f"q{at}", model, base[at] - more + draws.gauss(0, 2)]
+            for at in range(20)
+            for model in models
+        ]
+        for more in (0.0, lead)
+    ]
+
+
+def test_each_file_is_a_variant_though_a_column_says_what_was_asked_in_both(
+    here: Path, matrix: Matrix
+) -> None:
+    headers = ("question", "model", "score")
+    for name, rows in zip(("before", "after"), halves(["gpt"], 6.0), strict=True):
+        write_csv(here / f"{name}.csv", headers, rows)
+    made = " ".join(matrix("import", "before.csv", "after.csv").stdout.split())
+    assert "Verdict: before beats after" in made
+    assert "model (the same in every file, each of which is a variant)" in made
+
+
+def test_of_files_with_the_same_variants_it_is_asked_what_differs(
+    here: Path, matrix: Matrix
+) -> None:
+    headers, files = ("question", "model", "score"), ("before.csv", "after.csv")
+    for name, rows in zip(files, halves(["gpt", "claude"], 6.0), strict=True):
+        write_csv(here / name, headers, rows)
+    asked = matrix("import", *files)
+    assert asked.code == 2
+    told = " ".join(asked.stderr.split())
+    assert "files have the same values of model: say --variant file where each is a variant" in told
+    both = ("--variant", "file", "--variant", "model")
+    made = " ".join(matrix("import", *files, *both, "--run-id", "both").stdout.split())
+    assert "variant file, model (2 x 2)" in made
+    assert "Verdict: before beats after" in made
+
+
+def repeated(seed: int, *, shared: float) -> list[Any]:
+    """Two variants that are equal, but in each of ten trials: its sessions go together."""
+    draws, rows = random.Random(seed), list[Any]()
+    for trial in range(10):
+        for variant in "ab":
+            level = draws.gauss(0, shared)
+            rows += [
+                [f"q{question}", trial, variant, level + draws.gauss(0, 6)]
+                for question in range(30)
+            ]
+    return rows
+
+
+@pytest.mark.parametrize("name", ["trial", "epoch", "attempt"])
+def test_repeats_that_go_together_count_once(here: Path, name: str) -> None:
+    headers = ("question", name, "variant", "score")
+    study = studied(here, "own", headers, repeated(3, shared=4.0))
+    assert "10 complete units" in study.sentence
+    told = f"what variants differ by goes together by more than chance in each {name}"
+    assert [one for one in study.caveats if told in one]
+    study = studied(here, "chance", headers, repeated(3, shared=0.0))
+    assert "30 complete units" in study.sentence
+    won = [
+        studied(here, f"r{seed}", headers, repeated(seed, shared=4.0)).winner is not None
+        for seed in range(FILES)
+    ]
+    assert sum(won) <= 4
+
+
+def test_who_takes_raters_for_repeats_is_told_that_it_is_about_these(
+    here: Path, matrix: Matrix
+) -> None:
+    rows = [[f"q{row[0]}", *row[1:]] for row in repeated(3, shared=1.0)]
+    write_csv(here / "r.csv", ("item", "rater", "variant", "score"), rows)
+    made = matrix("import", "r.csv", "--repeat", "rater", "--run-id", "it")
+    assert made.code == 0, made
+    told = " ".join(matrix("compare", "it").stdout.split())
+    assert "about these raters alone" in told
+    assert "and others that are chosen as they were" not in told
+
+
+def test_copies_of_all_rows_are_asked_for(here: Path, matrix: Matrix) -> None:
+    draws = random.Random(1)
+    rows = [[side, draws.randint(1, 90), draws.randint(100, 999)] for side in "ab" * 20]
+    write_csv(here / "r.csv", ("variant", "score", "latency_ms"), rows * 3)
+    asked = matrix("import", "r.csv")
+    assert asked.code == 2
+    told = " ".join(asked.stderr.split())
+    assert "each is there 3 times or a multiple of it; take out what is a copy, or say" in told
+    assert "--unit none" in told
+    assert matrix("import", "r.csv", "--unit", "none").code == 0
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_shares_beside_percentages_are_no_difference(
+    here: Path, matrix: Matrix, paired: bool
+) -> None:
+    draws = random.Random(1)
+    for name, scale in (("jan", 100), ("feb", 1)):
+        rows = [
+            [f"q{at * (1 if paired else scale)}", draws.uniform(0.7, 0.9) * scale]
+            for at in range(20)
+        ]
+        write_csv(here / f"{name}.csv", ("question", "accuracy"), rows)
+    asked = matrix("import", "jan.csv", "feb.csv")
+    assert asked.code == 2
+    assert (
+        "scores of feb are from 0 to 1 and those of jan about a hundred times as large"
+        in " ".join(asked.stderr.split())
+    )
+
+
+def test_units_are_the_same_however_a_program_writes_their_number(
+    here: Path, matrix: Matrix
+) -> None:
+    draws = random.Random(1)
+    write_csv(here / "a.csv", ("id", "score"), [[at + 5, draws.random()] for at in range(20)])
+    write_csv(
+        here / "b.csv", ("id", "score"), [[f"{at + 5}.0", draws.random()] for at in range(20)]
+    )
+    assert "unit id (20)" in " ".join(matrix("import", "a.csv", "b.csv").stdout.split())
+    write_csv(
+        here / "b.csv", ("id", "score"), [[f"{at + 5:03}", draws.random()] for at in range(20)]
+    )
+    asked = matrix("import", "a.csv", "b.csv")
+    assert asked.code == 2
+    assert (
+        "id: '5' and '005', in two variants, differ in nothing but case, blanks or zeros"
+        in " ".join(asked.stderr.split())
+    )
+
+
+def test_names_of_scores_are_no_repeats(here: Path, matrix: Matrix) -> None:
+    rows = [
+        [f"q{at}", side, metric, at]
+        for at in range(12)
+        for side in "ab"
+        for metric in ("acc", "ms")
+    ]
+    write_csv(here / "r.csv", ("id", "model", "metric", "value"), rows)
+    asked = matrix("import", "r.csv")
+    assert asked.code == 2
+    told = " ".join(asked.stderr.split())
+    assert "metric tells these rows apart, and what was measured: keep the rows of one" in told
+    assert "--repeat metric" not in told
+
+
+@pytest.mark.parametrize(
+    ("name", "lower"),
+    [
+        ("Bearbeitungszeit (min)", True),
+        ("response time (min)", True),
+        ("wait_s", True),
+        ("false_positives", True),
+        ("incidents", True),
+        ("accuracy_loss", True),
+        ("accuracy (min)", False),
+        ("score_min", False),
+        ("blocked", False),
+    ],
+)
+def test_which_way_a_score_counts_goes_by_what_it_is_called(
+    here: Path, matrix: Matrix, name: str, lower: bool
+) -> None:
+    rows = [[f"q{at}", side, at] for at in range(12) for side in "ab"]
+    write_csv(here / "r.csv", ("id", "model", name), rows)
+    made = matrix("import", "r.csv", "--score", name).stdout
+    assert f"{'less' if lower else 'more'} is better; " in made

@@ -307,16 +307,6 @@ def test_an_export_is_read_back_to_the_same_verdict(here: Path, headers: Sequenc
     assert after.verdict.comparisons[0].interval == before.verdict.comparisons[0].interval
 
 
-def test_rows_that_are_all_there_twice_are_told(here: Path) -> None:
-    draws = random.Random(5)
-    rows = [[model, draws.gauss(60, 5)] for model in "ab" for _ in range(20)]
-    told = studied(here, "twice", ("model", "score"), rows * 2).caveats
-    assert [one for one in told if "40 of 80 rows are identical to an earlier one" in one]
-    assert not [
-        one for one in studied(here, "once", ("model", "score"), rows).caveats if "identical" in one
-    ]
-
-
 def test_copies_are_told_where_chance_makes_none(here: Path) -> None:
     draws = random.Random(5)
     rows = [[model, draws.randint(0, 1), draws.gauss(900, 90)] for model in "ab" for _ in range(60)]

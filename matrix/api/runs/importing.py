@@ -282,7 +282,7 @@ def _spec(
         tells_failures=read.tells_failures,
         tells_costs=read.tells_costs,
         no_costs=read.no_costs,
-        alone=read.alone or bool(read.exported and read.exported.alone),
+        alone=read.alone or (read.exported.alone if read.exported is not None else ""),
         exported=read.exported,
         notes=tuple(kept),
     )

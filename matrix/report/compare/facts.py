@@ -64,7 +64,7 @@ def facts_of(tables: RunTables) -> ExportedFacts:
                 "unit": unit,
                 "paired": pairing.paired,
                 "grouped": pairing.grouped,
-                "alone": bool((spec.options or {}).get("alone")),
+                "alone": str((spec.options or {}).get("alone") or ""),
             }
         )
     changed = dict.fromkeys(in_line(one.what)[:_LONGEST] for one in run.code_changes)

@@ -144,8 +144,8 @@ def _imported(run: RunFile) -> Pairing:
     noun = "unit" if paired or grouped else "row"
     several = len(run.plan.scenarios) > 1
     scope = "" if several else f"about these {noun}s, and others that are chosen as they were"
-    if options.get("alone"):
-        scope = f"about these {noun}s alone"
+    if alone := str(options.get("alone") or ""):
+        scope = f"about these {alone} alone"
     return Pairing(
         noun,
         run.plan.rounds,

@@ -137,7 +137,7 @@ class ForeignResults(NamedTuple):
         money: Metrics, and the score by its column's name, that are amounts of money.
         tells_costs: Whether the file says of every result what it cost, be it nothing.
         no_costs: Why nothing is said of costs, where the file has some; empty for nothing.
-        alone: Whether what is said of the units is said of no others like them.
+        alone: What a verdict is about alone, such as the units; empty where it is about such.
         twice: What there is to do about a unit that is in one variant twice.
     """
 
@@ -154,7 +154,7 @@ class ForeignResults(NamedTuple):
     money: frozenset[str] = frozenset()
     tells_costs: bool = False
     no_costs: str = ""
-    alone: bool = False
+    alone: str = ""
     twice: str = "what tells repeats apart is said with --repeat COLUMN"
 
 

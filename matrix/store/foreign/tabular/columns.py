@@ -49,7 +49,13 @@ from matrix.store.foreign.tabular.table import (
     is_yes_or_no,
     listed,
 )
-from matrix.store.foreign.tabular.unit_columns import FoundUnit, named_unit, unit_cells, usual_unit
+from matrix.store.foreign.tabular.unit_columns import (
+    FoundUnit,
+    named_unit,
+    over_repeats,
+    unit_cells,
+    usual_unit,
+)
 from matrix.store.foreign.tabular.units import (
     same_topics,
     splits,
@@ -59,7 +65,7 @@ from matrix.store.foreign.tabular.units import (
 class Columns(NamedTuple):
     """Places of columns; -1 for none. ``within`` has what a unit has several of.
 
-    ``alone`` is whether what is said of the units is said of no others like them.
+    ``alone`` is what is said of no others like them, if not of units: it is empty otherwise.
     """
 
     unit: int
@@ -79,9 +85,11 @@ class Columns(NamedTuple):
     notes: tuple[str, ...] = ()
     no_costs: str = ""
     within: int = -1
-    alone: bool = False
+    alone: str = ""
 
 
+FILE: Final = "file"
+"""What a file is called where it is a variant."""
 FEWEST_UNITS: Final = 10
 """Units of each scenario from which on a column of a usual name is taken for scenarios."""
 
@@ -148,9 +156,19 @@ def columns_of(
         score = finder.usual(SCORE, scored)
         score = score if score >= 0 else finder.usual(SCORE[:1])
         passed_over = "" if score >= 0 else _passed_over(table)
+    why_left, notes = dict[int, str](), list[str]()
     if not wishes.variants and (found := finder.usual(VARIANT)) >= 0:
         variants = (found,)
-    why_left, notes = dict[int, str](), list[str]()
+        name = listed([table.headers[found]])
+        match _told_by_files(tables, table.headers[found]):
+            case "none":
+                variants = ()
+                why_left[found] = " (the same in every file, each of which is a variant)"
+            case "some":
+                told = f"files have the same values of {name}: say --variant {FILE} where each is a"
+                told = f"{told} variant, --variant {name} where they go together, or both"
+                say(None, "", told)
+                return None
     found_unit, cells = FoundUnit(unit), cache(partial(unit_cells, tables, table, variants, score))
     if wishes.unit is None:
         found_unit = usual_unit(finder, cells, why_left, notes)
@@ -190,6 +208,12 @@ def columns_of(
         scenario = -1
     if not wishes.repeat:
         repeat = finder.usual(REPEAT)
+    if repeat >= 0 and unit >= 0:
+        found_unit = over_repeats(
+            finder, cells, found_unit, repeat, notes, said=bool(wishes.repeat or wishes.unit)
+        )
+        if found_unit.place == repeat:
+            unit, repeat = repeat, -1
     split = _split(table, scenario, unit, (*variants, *([repeat] if repeat >= 0 else [])))
     if split and wishes.scenario is None:
         why_left[scenario] = (
@@ -266,6 +290,19 @@ def columns_of(
         notes=tuple(notes),
         no_costs=no_costs,
     )
+
+
+def _told_by_files(tables: Sequence[ForeignTable], header: str) -> str:
+    """Whether values of a column tell "all" files apart, "some" of it, or "none" at all."""
+    if len(tables) < YES_OR_NO or any(header not in one.headers for one in tables):
+        return "all"
+    found = [
+        {cell_text(cells[one.headers.index(header)]) for _, cells in one.rows} for one in tables
+    ]
+    whole = set.union(*found)
+    if sum(map(len, found)) == len(whole):
+        return "all"
+    return "none" if len(whole) == 1 else "some"
 
 
 def _passed_over(table: ForeignTable) -> str:

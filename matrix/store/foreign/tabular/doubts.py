@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from math import gcd, inf, sqrt
+from statistics import median
 from typing import Final
 
 from matrix.store.foreign.results import ForeignRow
@@ -39,6 +40,33 @@ def score_doubts(rows: Sequence[ForeignRow]) -> list[str]:
                 "score, leave these cells empty; it is counted as one."
             )
     return told + _scales(rows)
+
+
+def share_beside_percent(rows: Sequence[ForeignRow]) -> str:
+    """That a variant has shares where another has percentages, in words; empty where none has.
+
+    All from 0 to 1 in one, and a hundred times as large, up to 100, in the other.
+    """
+    by_variant = defaultdict[tuple[str, ...], list[float]](list)
+    for row in rows:
+        if row.score is not None:
+            by_variant[row.levels].append(row.score)
+    shares = {one: own for one, own in by_variant.items() if min(own) >= 0 and max(own) <= 1}
+    for small, of_one in shares.items():
+        for large, of_other in by_variant.items():
+            low, high = median(of_one), median(of_other)
+            if {0.0, 1.0}.issuperset(of_one) or not 0 <= min(of_other) <= max(of_other) <= _HUNDRED:
+                continue
+            if low > 0 and _HUNDRED / 2 < high / low < _HUNDRED * 2:
+                return (
+                    f"scores of {', '.join(small)} are from 0 to 1 and those of {', '.join(large)} "
+                    f"about a hundred times as large, up to {max(of_other):g}, as percentages are; "
+                    "write all of them alike"
+                )
+    return ""
+
+
+_HUNDRED: Final = 100.0
 
 
 def _scales(rows: Sequence[ForeignRow]) -> list[str]:
@@ -123,11 +151,12 @@ def divided_otherwise(
 _UNLIKELY: Final = 1e-4
 
 
-def doubled(rows: Sequence[tuple[str, ...]], columns: Iterable[Sequence[str]]) -> str:
-    """How many rows are there again and are no chance, in a sentence; empty for none.
+def doubled(rows: Sequence[tuple[str, ...]], columns: Iterable[Sequence[str]]) -> tuple[str, bool]:
+    """How many rows are there again and are no chance, in a sentence, and whether they are many.
 
-    Rows of few different scores are alike by themselves: but then not all equally often, nor where
-    a column has numbers of many decimals, or long texts, that are alike in whole rows alone.
+    Empty for none. They are many if all are there several times, or a tenth of them again. Rows of
+    few different scores are alike by themselves: but then not all equally often, nor where a column
+    has numbers of many decimals, or long texts, that are alike in whole rows alone.
 
     Args:
         rows: All cells of each row.
@@ -136,22 +165,23 @@ def doubled(rows: Sequence[tuple[str, ...]], columns: Iterable[Sequence[str]]) -
     counts = Counter(rows)
     again = len(rows) - len(counts)
     if not again:
-        return ""
+        return "", False
     told = f"{again:,} of {len(rows):,} rows are identical to an earlier one in every column"
-    counted = "all of them are counted, as nothing says that they are copies; take out what is."
     times = gcd(*counts.values())
     if times > 1 and len(counts) >= _FEWEST_DOUBLED:
-        return f"{told}, and each is there {times:,} times or a multiple of it: {counted}"
+        return f"{told}, and each is there {times:,} times or a multiple of it", True
     if again < _FEWEST_AGAIN:
-        return ""
+        return "", False
     chance = min((_by_chance(own, len(counts)) for own in columns), default=inf)
     if again <= _TIMES_CHANCE * chance:
-        return ""
-    return f"{told}, which chance does not make of such numbers and texts: {counted}"
+        return "", False
+    many = again * _MANY > len(rows)
+    return f"{told}, which chance does not make of such numbers and texts", many
 
 
 _FEWEST_AGAIN: Final = 3
 _TIMES_CHANCE: Final = 5
+_MANY: Final = 10
 _LONG_TEXT: Final = 40
 
 

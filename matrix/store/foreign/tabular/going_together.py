@@ -44,6 +44,42 @@ def pairs_go_together(own: Sequence[UnitCell], units: Sequence[UnitCell]) -> boo
     return False
 
 
+def repeats_go_together(own: Sequence[UnitCell], units: Sequence[UnitCell]) -> bool:
+    """Whether what variants differ by in a unit is alike in units of one repeat.
+
+    Repeats of no more than chance are alike in nothing: the third of one variant has nothing to do
+    with the third of another. Of an epoch, or of a rater, they may be.
+
+    Args:
+        own: Which repeat each row is.
+        units: The units that pair variants.
+    """
+    scores = defaultdict[tuple[str, str, tuple[str, ...]], list[float]](list)
+    for one, of_unit in zip(own, units, strict=True):
+        if of_unit.score is not None and one.unit:
+            scores[of_unit.unit, one.unit, of_unit.variant].append(of_unit.score)
+    first, *others = dict.fromkeys(variant for _, _, variant in scores) or ((),)
+    for other in others:
+        both = [
+            (unit, at) for unit, at, of in scores if of == first and (unit, at, other) in scores
+        ]
+        differences = {
+            (unit, at): fmean(scores[unit, at, other]) - fmean(scores[unit, at, first])
+            for unit, at in both
+        }
+        by_unit = defaultdict[str, list[float]](list)
+        for (unit, _), one_difference in differences.items():
+            by_unit[unit].append(one_difference)
+        if len({at for _, at in both}) > 1 and _alike_within(
+            [at for _, at in differences],
+            [value - fmean(by_unit[unit]) for (unit, _), value in differences.items()],
+            lost=len(by_unit) - 1,
+            tests=len(others),
+        ):
+            return True
+    return False
+
+
 def rows_go_together(own: Sequence[UnitCell], units: Sequence[UnitCell]) -> bool:
     """Whether rows, or units, of one variant and value are alike by more than chance.
 
@@ -90,7 +126,12 @@ def rows_go_together(own: Sequence[UnitCell], units: Sequence[UnitCell]) -> bool
 
 
 def _alike_within(
-    groups: Sequence[Hashable], values: Sequence[float], *, centred: int = 1, tests: int = 1
+    groups: Sequence[Hashable],
+    values: Sequence[float],
+    *,
+    centred: int = 1,
+    lost: int = 0,
+    tests: int = 1,
 ) -> bool:
     """Whether values of one group are alike by more than chance makes them: one time in a hundred.
 
@@ -99,7 +140,9 @@ def _alike_within(
     Args:
         groups: Of each value.
         values: In the units of the score.
-        centred: How many means were taken off the values; 1 for none, as their own mean is free.
+        centred: How many means of whole groups were taken off the values; 1 for none, as their
+            own mean is free.
+        lost: How many more means were, of values of all groups.
         tests: How many of its kind are made at once.
     """
     own = defaultdict[Hashable, list[float]](list)
@@ -108,7 +151,7 @@ def _alike_within(
     centre = 0.0 if centred > 1 else fmean(values)
     between = sum(len(one) * (fmean(one) - centre) ** 2 for one in own.values())
     within = sum((value - fmean(one)) ** 2 for one in own.values() for value in one)
-    return _is_beyond(between, len(own) - centred, within, len(values) - len(own), tests)
+    return _is_beyond(between, len(own) - centred, within, len(values) - len(own) - lost, tests)
 
 
 def _differ_otherwise(

@@ -19,9 +19,14 @@ from matrix.store.foreign.results import (
     pairs_something,
     shown,
 )
-from matrix.store.foreign.tabular.columns import Columns, columns_of
+from matrix.store.foreign.tabular.columns import FILE, Columns, columns_of
 from matrix.store.foreign.tabular.currencies import DOLLARS, Cell, amounts_in
-from matrix.store.foreign.tabular.doubts import divided_otherwise, doubled, score_doubts
+from matrix.store.foreign.tabular.doubts import (
+    divided_otherwise,
+    doubled,
+    score_doubts,
+    share_beside_percent,
+)
 from matrix.store.foreign.tabular.ends import Ends
 from matrix.store.foreign.tabular.names import SUMS, spoken
 from matrix.store.foreign.tabular.rows import rows_of
@@ -48,6 +53,8 @@ def read_tables(tables: Sequence[ForeignTable], wishes: Wishes) -> ForeignResult
     mistakes, rows, roles = [], list[ForeignRow](), list[Columns]()
     tells, unsure, notes, words = False, False, list[str](), dict[str, None]()
     tables = [table._replace(**_amounts(table)) for table in tables]
+    if FILE in wishes.variants and len(tables) > 1:
+        tables = [_with_file(table) for table in tables]
     for table in tables:
         faults = RowFaults(table.source)
         found = columns_of(table, wishes, tables, say=faults.say)
@@ -79,6 +86,8 @@ def read_tables(tables: Sequence[ForeignTable], wishes: Wishes) -> ForeignResult
     rows, repeats = _as_repeats(_of_one_topic(rows), tables, roles)
     notes += repeats
     said = own.unit >= 0 and (pairs_something(rows) or groups_something(rows))
+    if told := share_beside_percent(rows):
+        raise BadInput([Mistake(tables[-1].source, None, first.headers[own.score], told)])
     notes += score_doubts(rows)
     if own.unit < 0 or not pairs_something(rows):
         independent = wishes.unit != NONE and not said
@@ -95,8 +104,16 @@ def read_tables(tables: Sequence[ForeignTable], wishes: Wishes) -> ForeignResult
         money=_money(tables, roles),
         tells_costs=all(one.cost >= 0 for one in roles),
         no_costs=next((one.no_costs for one in roles if one.no_costs), ""),
-        alone=any(one.alone for one in roles),
+        alone=next((one.alone for one in roles if one.alone), ""),
     )
+
+
+def _with_file(table: ForeignTable) -> ForeignTable:
+    """The same with a column that says which file its rows are of, unless it has one."""
+    if FILE in table.headers:
+        return table
+    rows = [(line, [*cells, table.stem]) for line, cells in table.rows]
+    return table._replace(headers=(*table.headers, FILE), rows=rows)
 
 
 def _sums_and_scales(tables: Sequence[ForeignTable], roles: Sequence[Columns]) -> Iterator[Mistake]:
@@ -195,8 +212,17 @@ def _doubts_of_samples(
         columns = {at: [one[at] for one in texts] for at, name in enumerate(headers) if name}
     if independent:
         cells = [(*one, *row.levels) for one, row in zip(texts, rows, strict=True)]
-        if told := doubled(cells, columns.values()):
-            yield told
+        told, many = doubled(cells, columns.values())
+        if many:
+            told += (
+                "; take out what is a copy, or say --unit none where each is a result of its own"
+            )
+            raise BadInput([Mistake(tables[0].source, None, "", told)])
+        if told:
+            yield (
+                f"{told}: all of them are counted, as nothing says that they are copies; take out "
+                "what is."
+            )
     if wishes.scenario is None:
         used = {own.unit, own.score, own.cost, own.scenario, own.repeat, own.error, own.status}
         used |= {*own.variants, *own.flags, *(place for _, place in own.said)}

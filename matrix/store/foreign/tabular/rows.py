@@ -28,6 +28,7 @@ from matrix.store.foreign.tabular.table import (
     metric_name,
     numbers_in,
     percents_in,
+    unit_text,
 )
 
 MOST_AMOUNT: Final = 1e9
@@ -108,7 +109,7 @@ def _unit(
 ) -> str:
     if place < 0:
         return ""
-    text = cell_text(cells[place])
+    text = unit_text(cells[place])
     if not text:
         faults.say(line, headers[place], "is empty; every row says which unit it is of")
     return text

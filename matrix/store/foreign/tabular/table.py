@@ -63,6 +63,13 @@ def metric_name(header: str) -> str:
     return f"{name}_in_file" if name in RESERVED else name
 
 
+def unit_text(cell: Cell) -> str:
+    """What a unit is called: a number is the same with ``.0``, which stands beside blanks."""
+    text = cell_text(cell)
+    whole = text.removesuffix(".0")
+    return whole if whole.isdecimal() else text
+
+
 def listed(headers: Sequence[str]) -> str:
     """The first thirty names, and how many more there are."""
     names = [in_line(header[:LONGEST_NAME]) for header in headers[:30]]

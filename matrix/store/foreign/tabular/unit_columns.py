@@ -12,6 +12,7 @@ from matrix.store.foreign.tabular.doubts import sorted_doubt
 from matrix.store.foreign.tabular.going_together import (
     ENOUGH,
     pairs_go_together,
+    repeats_go_together,
     rows_go_together,
 )
 from matrix.store.foreign.tabular.names import (
@@ -24,8 +25,20 @@ from matrix.store.foreign.tabular.names import (
     plain,
 )
 from matrix.store.foreign.tabular.numbers import number_of
-from matrix.store.foreign.tabular.table import ColumnFinder, ForeignTable, cell_text, is_metric
-from matrix.store.foreign.tabular.units import UnitCell, counts_rows, numbers_scores, pairs
+from matrix.store.foreign.tabular.table import (
+    ColumnFinder,
+    ForeignTable,
+    cell_text,
+    is_metric,
+    unit_text,
+)
+from matrix.store.foreign.tabular.units import (
+    UnitCell,
+    counts_rows,
+    numbers_scores,
+    pairs,
+    spelt_otherwise,
+)
 
 ReadsCells: TypeAlias = Callable[[int], Sequence[UnitCell]]
 """What all tables have for units in the column of a place."""
@@ -37,12 +50,12 @@ _FEWEST: Final = 8
 class FoundUnit(NamedTuple):
     """The column of units, and the one whose values a unit has several of; -1 for none.
 
-    ``alone`` is whether what is said of the units is said of no others like them.
+    ``alone`` is what is said of no others like them, such as the units; empty for nothing.
     """
 
     place: int
     within: int = -1
-    alone: bool = False
+    alone: str = ""
 
 
 class _Owner(NamedTuple):
@@ -99,6 +112,10 @@ def usual_unit(
         elif (plain(header) in UNIT or is_whose(header)) and numbers_scores(cells(place)):
             leave(place, "numbers the rows in the order of their scores")
     unit = finder.usual(UNIT, pairs_rows)
+    if unit < 0:
+        for place in tried:
+            if told := spelt_otherwise((one.unit, one.variant) for one in cells(place)):
+                finder.say(None, headers[place], told)
     if unit >= 0:
         _set_aside(finder, tried[:-1], why_left)
         return _over(finder, cells, unit, notes)
@@ -140,7 +157,37 @@ def named_unit(finder: ColumnFinder, cells: ReadsCells, unit: int, notes: list[s
     if pairs((one.unit, one.variant) for one in found):
         owners = _owners_of(finder, cells, unit)
     notes += [f"{one.told}: what is said here is about these {name}s alone." for one in owners]
-    return FoundUnit(unit, alone=bool(owners))
+    return FoundUnit(unit, alone="units" if owners else "")
+
+
+def over_repeats(
+    finder: ColumnFinder,
+    cells: ReadsCells,
+    unit: FoundUnit,
+    repeat: int,
+    notes: list[str],
+    *,
+    said: bool,
+) -> FoundUnit:
+    """The unit, or its repeats where what variants differ by goes together by these.
+
+    Then each repeat counts once, with all units; where the user has said what is what (``said``),
+    or people rate them, it is told that nothing is said of other repeats.
+    """
+    header = finder.table.headers[repeat]
+    name, own = in_line(header[:LONGEST_NAME]), cells(repeat)
+    together = repeats_go_together(own, cells(unit.place))
+    if together and not said:
+        kept = in_line(finder.table.headers[unit.place][:LONGEST_NAME])
+        notes.append(
+            f"what variants differ by goes together by more than chance in each {name}, so each "
+            f"{name} counts once; --unit {kept} is for a verdict about these {name}s alone."
+        )
+        return FoundUnit(repeat, unit.place)
+    if together or is_whose(header):
+        notes.append(f"what is said here is about these {name}s alone.")
+        return unit._replace(alone=f"{name}s")
+    return unit
 
 
 def _over(finder: ColumnFinder, cells: ReadsCells, unit: int, notes: list[str]) -> FoundUnit:
@@ -343,7 +390,7 @@ def unit_cells(
                 UnitCell(
                     one.source,
                     tuple(cell_text(cells[level]) for level in own) or (one.source,),
-                    cell_text(cells[at]),
+                    unit_text(cells[at]),
                     value if isinstance(value, float) else None,
                 )
             )

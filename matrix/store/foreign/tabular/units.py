@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
@@ -10,7 +11,7 @@ from operator import attrgetter
 from typing import Final, NamedTuple
 
 from matrix.store.foreign.results import ForeignRow, pairs_something, shown
-from matrix.store.foreign.tabular.names import is_whose
+from matrix.store.foreign.tabular.names import is_whose, plain
 
 Key = tuple[str, str, tuple[str, ...]]
 
@@ -24,6 +25,21 @@ def pairs(rows: Iterable[tuple[str, tuple[str, ...]]]) -> bool:
         if unit and seen.setdefault(unit, variant) != variant:
             return True
     return len(variants) < 2
+
+
+def spelt_otherwise(rows: Iterable[tuple[str, tuple[str, ...]]]) -> str:
+    """That most units of two variants would be the same ones but for case and zeros, in words."""
+    written = defaultdict[str, dict[tuple[str, ...], str]](dict[tuple[str, ...], str])
+    for unit, variant in rows:
+        written[re.sub(r"(?<!\d)0+(?=\d)", "", " ".join(unit.casefold().split()))][variant] = unit
+    several = [list(own.values()) for own in written.values() if len(own) > 1]
+    if len(several) * 2 < len(written) or not several or not written:
+        return ""
+    first, second = several[0][:2]
+    return (
+        f"{shown(first)} and {shown(second)}, in two variants, differ in nothing but case, blanks "
+        "or zeros in front; write units alike, so that they pair, or say --unit none"
+    )
 
 
 class UnitCell(NamedTuple):
@@ -163,8 +179,19 @@ def _not_said(
             f"such a {column}, each of which counts once, --repeat {column} for one about these "
             "alone"
         )
+    if plain(column) in _MEASURES:
+        return (
+            f"{twice}, and what was measured: keep the rows of one, or make a column of each "
+            f"(pandas: pivot_table(index=[...], columns={column!r}, values=...).reset_index())"
+        )
     return (
         f"{twice}: say --repeat "
         f"{column} where they are repeats, or --variant {column}, beside the others, where it was "
         "compared"
     )
+
+
+_MEASURES: Final = frozenset(
+    {"metric", "metrics", "metric_name", "measure", "scorer", "criterion", "kpi", "kennzahl"}
+)
+"""What a column of names of scores is called, in tables with a row for each score."""
