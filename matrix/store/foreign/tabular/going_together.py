@@ -133,7 +133,7 @@ def _alike_within(
     lost: int = 0,
     tests: int = 1,
 ) -> bool:
-    """Whether values of one group are alike by more than chance makes them: one time in a hundred.
+    """Whether values of one group are alike by more than chance makes them.
 
     Where all of a group are the same it has its name from them, and nothing is shown.
 
@@ -191,8 +191,12 @@ def _is_beyond(between: float, groups: int, within: float, free: int, tests: int
         return False
     from scipy.stats import f
 
-    return float(f.sf(between / groups * free / within, groups, free)) < _ONE_IN_A_HUNDRED / tests
+    level = _OF_MANY if groups + 1 >= ENOUGH else _OF_FEW
+    return float(f.sf(between / groups * free / within, groups, free)) < level / tests
 
 
-_ONE_IN_A_HUNDRED: Final = 0.01
+_OF_MANY: Final = 0.05
+"""How often chance alone makes groups of what is alike in nothing: that costs hardly any power."""
+_OF_FEW: Final = 0.01
+"""The same of fewer groups than a verdict takes: then it costs the verdict."""
 _NOTHING: Final = 1e-9
