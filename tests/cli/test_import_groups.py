@@ -375,3 +375,15 @@ def test_which_way_a_score_counts_goes_by_what_it_is_called(
     write_csv(here / "r.csv", ("id", "model", name), rows)
     made = matrix("import", "r.csv", "--score", name).stdout
     assert f"{'less' if lower else 'more'} is better; " in made
+
+
+def test_power_counts_the_rows_of_a_unit_that_there_are(here: Path, matrix: Matrix) -> None:
+    draws, rows = random.Random(1), list[Any]()
+    for side in "ab":
+        for user in range(30):
+            rows += [[f"{side}{user}", side, draws.gauss(0, 1)] for _ in range(1 + user % 9)]
+    write_csv(here / "r.csv", ("user", "variant", "score"), rows)
+    assert matrix("import", "r.csv", "--run-id", "it").code == 0
+    told = " ".join(matrix("power", "--from", "it", "--effect", "0.4").stdout.split())
+    assert len(rows) / 60 == pytest.approx(4.7)
+    assert "5 rows per unit" in told

@@ -352,11 +352,10 @@ class Matchup:
     def sessions_per_unit(self) -> int:
         """Sessions of a variant in a unit: strata, of results from elsewhere those it is in."""
         there = self._there()
-        return (
-            len(self.strata)
-            if there is None
-            else max(1, round(float(there.mean() * there.shape[1])))
-        )
+        if there is None:
+            return len(self.strata)
+        of_units = np.asarray(there.any(axis=2) if self.paired else there).sum(axis=1)
+        return max(1, round(float(of_units[of_units > 0].mean())))
 
     @property
     def pairs_per_unit(self) -> int:
@@ -365,15 +364,15 @@ class Matchup:
         if there is None or self.alike is None:
             return self.sessions_per_unit
         alike = np.equal.outer(self.alike, np.unique(self.alike))
-        return max(1, round(float((there @ alike).sum()) / len(there)))
+        return max(1, round(float((there.any(axis=2) @ alike).sum()) / len(there)))
 
     def _there(self) -> npt.NDArray[np.bool_] | None:
-        """Units of results from elsewhere, and the strata in which some variant has one."""
+        """Which units of results from elsewhere are in which strata, by variant."""
         if self.absent is None or not self.n_units:
             return None
         lacking = np.zeros((self.n_units, len(self.strata), len(self.variants)), np.bool_)
         lacking[tuple(self.absent.T)] = True
-        return np.asarray(~lacking.all(axis=2))
+        return ~lacking
 
     def round_usd(self) -> float | None:
         """What a round costs of results that were made elsewhere, by variant and all together.
