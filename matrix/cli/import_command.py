@@ -11,6 +11,7 @@ import typer
 from matrix.cli.options import JsonOption, ResultsOption
 from matrix.cli.printing import say
 from matrix.cli.replay_command import NewRunOption
+from matrix.model.errors import BadInput, Mistake
 
 HELP = """Make a run of results that exist, to compare them.
 
@@ -68,13 +69,11 @@ def import_results(
         ),
     ] = None,
     lower_is_better: Annotated[
-        bool | None,
-        typer.Option(
-            "--lower-is-better/--higher-is-better",
-            help="Which score is the better one; by its name if not said.",
-            show_default=False,
-        ),
-    ] = None,
+        bool, typer.Option("--lower-is-better", help="Less of the score is better.")
+    ] = False,
+    higher_is_better: Annotated[
+        bool, typer.Option("--higher-is-better", help="More is; by its name if not said.")
+    ] = False,
     lower: Annotated[
         list[str] | None, _column("--lower", "A metric of which less is better; or several.")
     ] = None,
@@ -100,12 +99,15 @@ def import_results(
         tuple(lower or ()),
         tuple(failed or ()),
     )
+    if lower_is_better and higher_is_better:
+        both = "is given with --higher-is-better; one of them is meant"
+        raise BadInput([Mistake("--lower-is-better", None, "", both)])
     gc.disable()  # rows by the million and no circle among them: looking takes a sixth of the time
     try:
         found = import_as(
             files,
             wishes,
-            lower=lower_is_better,
+            lower=lower_is_better if lower_is_better or higher_is_better else None,
             results=results,
             run_id=run_id,
             listener=lambda told: say(told, err=True),

@@ -110,6 +110,15 @@ _GERMAN: Final = (
     "risiken",
 )  # fmt: skip
 """How a word ends in German, whose words are put together, of which less is better."""
+_STAYED: Final = frozenset(
+    {"watch", "watched", "watching", "page", "site", "engagement", "engaged", "dwell", "viewing",
+     "listening", "reading", "retained", "retention"}
+)  # fmt: skip
+"""Where people stay because they like it: a time there is better if it is longer."""
+_MONEY_OR_WORDS: Final = frozenset(
+    {"cost", "costs", "price", "prices", "usd", "eur", "spend", "spent", "tokens", "latency",
+     "load", "loading", "error", "errors", "bounce", "bounces"}
+)  # fmt: skip
 _LOST: Final = frozenset({"loss", "drop", "degradation"})
 """The same of a name that ends in it, whatever is lost."""
 _TIMES: Final = frozenset({"s", "sec", "second", "min", "minute", "h", "hour"})
@@ -136,6 +145,8 @@ def less_is_better(name: str, *, money: bool = False) -> bool:
         words = words[:at]
     if words[-1] in _LOST:
         return True
+    if set(words) & _STAYED and not set(words) & _MONEY_OR_WORDS:
+        return False
     if set(words) & _MORE:
         return False
     if money and not set(words) & _EARNED:

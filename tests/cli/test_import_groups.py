@@ -366,6 +366,9 @@ def test_names_of_scores_are_no_repeats(here: Path, matrix: Matrix) -> None:
         ("accuracy (min)", False),
         ("score_min", False),
         ("blocked", False),
+        ("watch_minutes", False),
+        ("minutes_on_page", False),
+        ("page_load_ms", True),
     ],
 )
 def test_which_way_a_score_counts_goes_by_what_it_is_called(
@@ -387,3 +390,70 @@ def test_power_counts_the_rows_of_a_unit_that_there_are(here: Path, matrix: Matr
     told = " ".join(matrix("power", "--from", "it", "--effect", "0.4").stdout.split())
     assert len(rows) / 60 == pytest.approx(4.7)
     assert "5 rows per unit" in told
+
+
+@pytest.mark.parametrize("name", ["judged_by", "rater", "labelling_desk"])
+@pytest.mark.parametrize("partial", [False, True])
+def test_raters_of_one_variant_count_once_beside_the_items_that_they_rated(
+    here: Path, name: str, partial: bool
+) -> None:
+    draws, rows = random.Random(7), list[Any]()
+    items = [draws.gauss(0, 1) for _ in range(20)]
+    for variant in "ab":
+        for rater in range(12):
+            level = draws.gauss(0, 1)
+            for item, base in enumerate(items):
+                if not partial or (item + rater) % 3:
+                    score = base + level + draws.gauss(0, 0.5)
+                    rows.append([f"i{item}", f"{variant}{rater}", variant, score])
+    study = studied(here, "own", ("item", name, "variant", "score"), rows)
+    assert study.verdict.comparisons[0].sizes == (12, 12)
+    told = f"Each {name} is in one variant, with rows of several item"
+    assert [one for one in study.caveats if told in one]
+
+
+def test_days_that_only_a_moment_tells_are_asked_for(here: Path, matrix: Matrix) -> None:
+    draws, rows = random.Random(8), list[Any]()
+    for day in range(1, 21):
+        level = draws.gauss(0, 1)
+        for hour in range(20):
+            moment = f"2026-05-{day:02} {hour:02}:{draws.randint(10, 59)}:07"
+            rows.append([moment, "ab"[day % 2], level + draws.gauss(0, 1)])
+    write_csv(here / "r.csv", ("created_at", "variant", "score"), rows)
+    asked = matrix("import", "r.csv")
+    assert asked.code == 2
+    told = " ".join(asked.stderr.split())
+    assert "created_at: rows of one day go together by more than chance" in told
+    by_day = [[moment[:10], *row] for moment, *row in rows]
+    assert (
+        "not paired: each day counts once"
+        in studied(here, "day", ("day", "variant", "score"), by_day).rests_on
+    )
+    alike = [[row[0], row[1], draws.gauss(0, 1)] for row in rows]
+    assert "not paired" in studied(here, "al", ("created_at", "variant", "score"), alike).rests_on
+
+
+@pytest.mark.parametrize("mark", [-9, -99, -999])
+def test_what_stands_for_no_score_is_asked_for(here: Path, matrix: Matrix, mark: int) -> None:
+    rows = [[f"q{at}", model, 1 + at % 5] for at in range(30) for model in "ab"]
+    rows[4][2] = rows[8][2] = mark
+    write_csv(here / "r.csv", ("id", "model", "score"), rows)
+    asked = matrix("import", "r.csv")
+    assert asked.code == 2
+    assert f"2 scores are {mark}, and no other is below 1; leave cells without a score" in " ".join(
+        asked.stderr.split()
+    )
+
+
+@pytest.mark.parametrize("name", ["Gesamtsumme", "ALL", "macro avg", "Total général", "Promedio"])
+def test_more_names_of_sums_are_no_units(here: Path, matrix: Matrix, name: str) -> None:
+    rows = [[f"q{at}", side, at % 3] for at in range(12) for side in "ab"]
+    write_csv(here / "r.csv", ("question", "variant", "score"), [*rows, [name, "a", 1]])
+    assert "which sums up other rows" in matrix("import", "r.csv").stderr
+
+
+def test_both_ways_at_once_are_none(here: Path, matrix: Matrix) -> None:
+    write_csv(here / "r.csv", ("id", "model", "score"), [["q", "a", 1], ["q", "b", 2]])
+    asked = matrix("import", "r.csv", "--lower-is-better", "--higher-is-better")
+    assert asked.code == 2
+    assert "--lower-is-better: is given with --higher-is-better" in asked.stderr

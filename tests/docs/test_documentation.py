@@ -258,7 +258,9 @@ def test_the_spec_in_the_readme_is_sound_in_a_new_project(tmp_path: Path) -> Non
     for folder in ("scaffold", "tests/harness", "01-churn/inputs"):
         (adapted / folder).mkdir(parents=True)
     (adapted / "01-churn" / "inputs" / "turn-01-mail.md").write_text("Hello.")
-    (adapted / "01-churn" / "expected.yaml").write_text("turns: [{turn: 1}]\n")
+    (adapted / "01-churn" / "expected.yaml").write_text(
+        "turns: [{turn: 1, structural: [{file_exists: a.md}]}]\n"
+    )
     (adapted / "trajectory.yaml").write_text(trajectory, encoding="utf-8")
     assert api.validate(adapted) == []
     assert set(api.plan(adapted).spec.agents) == {"claude"}

@@ -14,12 +14,28 @@ from matrix.store.foreign.tabular.units import UnitCell, counts_rows, numbered_s
 
 _FEWEST_DOUBLED: Final = 8
 """Different rows from which on it is no chance that all are there a multiple of some times."""
-_MARKS: Final = (-1.0, -9.0, -99.0, -999.0, -9999.0, 99.0, 999.0, 9999.0)
+_NOTHING: Final = (-9.0, -99.0, -999.0, -9999.0)
+_MARKS: Final = (-1.0, 99.0, 999.0, 9999.0)
 """What programs and people write where there is no score."""
 _FAR: Final = 5.0
 _SURE: Final = 3.3
 _FEWEST: Final = 20
 _MOST_TOPICS: Final = 12
+
+
+def marks_of_nothing(rows: Sequence[ForeignRow]) -> str:
+    """That some scores are what programs write for none, in words; empty where none are."""
+    counts = Counter(row.score for row in rows if row.score is not None)
+    low = min((score for score in counts if score not in _NOTHING), default=-1.0)
+    found = [mark for mark in _NOTHING if counts[mark]]
+    if low < 0 or not found:
+        return ""
+    count = sum(counts[mark] for mark in found)
+    scores = "1 score is" if count == 1 else f"{count:,} scores are"
+    return (
+        f"{scores} {found[0]:g}, and no other is below {low:g}; leave cells without a score empty, "
+        "or, if these are scores, add a number to all of them"
+    )
 
 
 def score_doubts(rows: Sequence[ForeignRow]) -> list[str]:

@@ -80,7 +80,20 @@ def repeats_go_together(own: Sequence[UnitCell], units: Sequence[UnitCell]) -> b
     return False
 
 
-def rows_go_together(own: Sequence[UnitCell], units: Sequence[UnitCell]) -> bool:
+def beside_units(own: Sequence[UnitCell], units: Sequence[UnitCell]) -> list[UnitCell]:
+    """The same with scores from which the mean of their unit over all variants is taken off."""
+    scores = defaultdict[str, list[float]](list)
+    for one in units:
+        if one.score is not None:
+            scores[one.unit].append(one.score)
+    means = {unit: fmean(values) for unit, values in scores.items()}
+    return [
+        one if one.score is None else one._replace(score=one.score - means[of_unit.unit])
+        for one, of_unit in zip(own, units, strict=True)
+    ]
+
+
+def rows_go_together(own: Sequence[UnitCell], units: Sequence[UnitCell], *, tests: int = 1) -> bool:
     """Whether rows, or units, of one variant and value are alike by more than chance.
 
     Where values are in several variants, whether these differ by more than chance from one to
@@ -89,6 +102,7 @@ def rows_go_together(own: Sequence[UnitCell], units: Sequence[UnitCell]) -> bool
     Args:
         own: What may be common to rows.
         units: What rows belong to in any case; empty for rows of their own.
+        tests: How many of its kind are made at once.
     """
     scores = defaultdict[tuple[str, tuple[str, ...]], list[float]](list)
     group_of = dict[tuple[str, tuple[str, ...]], str]()
@@ -109,6 +123,7 @@ def rows_go_together(own: Sequence[UnitCell], units: Sequence[UnitCell]) -> bool
             [(group, variant) for group, variant, _ in rows],
             [value - means[variant] for _, variant, value in rows],
             centred=len(variants),
+            tests=tests,
         )
     first, *others = variants
     several = Counter(group for group, _ in groups_of)
@@ -119,7 +134,7 @@ def rows_go_together(own: Sequence[UnitCell], units: Sequence[UnitCell]) -> bool
             [group for group, variant, _ in rows if variant in (first, other)],
             [variant == first for _, variant, _ in rows if variant in (first, other)],
             [value for _, variant, value in rows if variant in (first, other)],
-            tests=len(others),
+            tests=len(others) * tests,
         )
         for other in others
     )

@@ -24,7 +24,8 @@ PEOPLE: Final = (
     "user", "uid", "username", "email", "customer", "client", "account", "member", "visitor",
     "participant", "subject", "respondent", "person", "patient", "student", "rater", "annotator",
     "reviewer", "labeler", "labeller", "evaluator", "nutzer", "benutzer", "kunde", "kundin",
-    "bewerter",
+    "bewerter", "judged_by", "rated_by", "graded_by", "annotated_by", "labeled_by", "labelled_by",
+    "grader", "judge", "expert", "assessor", "coder", "worker", "prolific_pid",
 )  # fmt: skip
 """Names, also with ``_id``, of who has rows: where each is in one variant, the unit is they."""
 WHOSE: Final = (
@@ -86,7 +87,9 @@ SUMS: Final = frozenset(
     {
         "average", "avg", "mean", "median", "total", "totals", "grand total", "sum", "overall",
         "std", "stdev", "stddev", "std dev", "min", "max", "count", "summe", "gesamt", "mittelwert",
-        "durchschnitt", "mittel", "insgesamt", "gesamtergebnis",
+        "durchschnitt", "mittel", "insgesamt", "gesamtergebnis", "gesamtsumme", "all", "macro avg",
+        "micro avg", "weighted avg", "macro average", "micro average", "total général", "moyenne",
+        "total general", "promedio",
     }
 )  # fmt: skip
 """What a row is called that sums up the others; as :func:`spoken` writes it."""

@@ -24,6 +24,7 @@ from matrix.store.foreign.tabular.currencies import DOLLARS, Cell, amounts_in
 from matrix.store.foreign.tabular.doubts import (
     divided_otherwise,
     doubled,
+    marks_of_nothing,
     score_doubts,
     share_beside_percent,
 )
@@ -86,7 +87,7 @@ def read_tables(tables: Sequence[ForeignTable], wishes: Wishes) -> ForeignResult
     rows, repeats = _as_repeats(_of_one_topic(rows), tables, roles)
     notes += repeats
     said = own.unit >= 0 and (pairs_something(rows) or groups_something(rows))
-    if told := share_beside_percent(rows):
+    if told := share_beside_percent(rows) or marks_of_nothing(rows):
         raise BadInput([Mistake(tables[-1].source, None, first.headers[own.score], told)])
     notes += score_doubts(rows)
     if own.unit < 0 or not pairs_something(rows):

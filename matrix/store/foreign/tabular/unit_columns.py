@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple, TypeAlias
@@ -11,6 +12,7 @@ from matrix.store.foreign.results import LONGEST_NAME, NONE, fewest_units, group
 from matrix.store.foreign.tabular.doubts import sorted_doubt
 from matrix.store.foreign.tabular.going_together import (
     ENOUGH,
+    beside_units,
     pairs_go_together,
     repeats_go_together,
     rows_go_together,
@@ -184,7 +186,8 @@ def over_repeats(
             f"{name} counts once; --unit {kept} is for a verdict about these {name}s alone."
         )
         return FoundUnit(repeat, unit.place)
-    if together or is_whose(header):
+    beside = beside_units(own, cells(unit.place))
+    if together or is_whose(header) or rows_go_together(beside, ()):
         notes.append(f"what is said here is about these {name}s alone.")
         return unit._replace(alone=f"{name}s")
     return unit
@@ -240,15 +243,19 @@ def _owners_of(finder: ColumnFinder, cells: ReadsCells, unit: int) -> list[_Owne
         crossing = pairs(rows)
         if crossing and _is_within(own, units):
             told = f"Each {name} is of one {column}"
-        elif whose and is_person(header) and not crossing:
+        elif not crossing and (is_person(header) or not whose):
             told = f"Each {column} is in one variant, with rows of several {name}"
         else:
             continue
         fewest = fewest_units(rows)
-        if not whose:
+        if not whose and crossing:
             if fewest < ENOUGH or not pairs_go_together(own, units):
                 continue
             told += ", and differences of one go together by more than chance"
+        elif not whose:
+            if not rows_go_together(beside_units(own, units), ()):
+                continue
+            told += ", and these go together by more than chance"
         found.append((len(set(rows)), _Owner(place, column, told, crossing, fewest)))
     return [owner for _, owner in sorted(found)]
 
@@ -295,7 +302,32 @@ def _group(finder: ColumnFinder, cells: ReadsCells, unit: int) -> int:
             own, cells(unit) if unit >= 0 else ()
         ):
             found[place] = len(set(rows))
+    if not found:
+        _ask_for_days(finder, cells, unit)
     return min(found, key=lambda place: found[place], default=-1)
+
+
+def _ask_for_days(finder: ColumnFinder, cells: ReadsCells, unit: int) -> None:
+    """That rows of one day go together where moments are all there is of it: a mistake."""
+    for place, header in enumerate(finder.table.headers):
+        own = cells(place)
+        if place in finder.taken or not own or not all(_MOMENT.match(one.unit) for one in own):
+            continue
+        days = [one._replace(unit=one.unit[:_DAY]) for one in own]
+        if rows_go_together(days, cells(unit) if unit >= 0 else (), tests=_FIVE):
+            finder.say(
+                None,
+                header,
+                "rows of one day go together by more than chance; make a column of the day (its "
+                f"first {_DAY} characters), which then counts once for each, or say --unit none "
+                "where rows of one day owe each other nothing",
+            )
+
+
+_MOMENT: Final = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:")
+_DAY: Final = 10
+_FIVE: Final = 5
+"""Times rarer by chance than a column that is taken, as somebody has to be asked."""
 
 
 def _are_asked_all(own: Sequence[UnitCell]) -> bool:
