@@ -462,3 +462,13 @@ def test_both_ways_at_once_are_none(here: Path, matrix: Matrix) -> None:
     asked = matrix("import", "r.csv", "--lower-is-better", "--higher-is-better")
     assert asked.code == 2
     assert "--lower-is-better: is given with --higher-is-better" in asked.stderr
+
+
+def test_who_has_one_row_each_may_be_unknown(here: Path) -> None:
+    draws = random.Random(3)
+    rows = [
+        [f"q{at}", f"s{side}{at}", side, draws.gauss(0, 1)] for at in range(20) for side in "ab"
+    ]
+    rows[3][1] = ""
+    headers = ("question", "session_id", "variant", "score")
+    assert "20 complete units" in studied(here, "own", headers, rows).sentence

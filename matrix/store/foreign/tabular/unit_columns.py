@@ -225,16 +225,18 @@ def _owners_of(finder: ColumnFinder, cells: ReadsCells, unit: int) -> list[_Owne
     Where one has them all, nothing can be told of others, and nobody takes it for a sample.
     """
     found = []
-    units, name = cells(unit), in_line(finder.table.headers[unit][:LONGEST_NAME])
+    of_all, name = cells(unit), in_line(finder.table.headers[unit][:LONGEST_NAME])
     for place, header in enumerate(finder.table.headers):
         if place in finder.taken or not header:
             continue
         whose = is_whose(header) and plain(header) not in _TOPICS
         if not whose and not _may_group(finder, place):
             continue
-        own, column = cells(place), in_line(header[:LONGEST_NAME])
-        if len(own) != len(units) or _has_blanks(finder, own, place, told=whose):
+        column, every = in_line(header[:LONGEST_NAME]), cells(place)
+        known = [at for at, one in enumerate(every) if one.unit]
+        if len(every) != len(of_all) or not known:
             continue
+        own, units = [every[at] for at in known], [of_all[at] for at in known]
         rows = [(one.unit, one.variant) for one in own]
         if len({owner for owner, _ in rows}) < _TWO:
             continue
@@ -256,6 +258,8 @@ def _owners_of(finder: ColumnFinder, cells: ReadsCells, unit: int) -> list[_Owne
             if not rows_go_together(beside_units(own, units), ()):
                 continue
             told += ", and these go together by more than chance"
+        if _has_blanks(finder, every, place, told=whose):
+            continue
         found.append((len(set(rows)), _Owner(place, column, told, crossing, fewest)))
     return [owner for _, owner in sorted(found)]
 
