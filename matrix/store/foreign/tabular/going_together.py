@@ -165,7 +165,7 @@ def _alike_within(
         own[group].append(value)
     centre = 0.0 if centred > 1 else fmean(values)
     between = sum(len(one) * (fmean(one) - centre) ** 2 for one in own.values())
-    within = sum((value - fmean(one)) ** 2 for one in own.values() for value in one)
+    within = sum(map(_spread, own.values()))
     return _is_beyond(between, len(own) - centred, within, len(values) - len(own) - lost, tests)
 
 
@@ -196,9 +196,15 @@ def _differ_otherwise(
     centre = fmean(differences, weights)
     between = sum(w * (d - centre) ** 2 for w, d in zip(weights, differences, strict=True))
     cells = [own[one, side] for one in both for side in (True, False)]
-    within = sum((value - fmean(cell)) ** 2 for cell in cells for value in cell)
+    within = sum(map(_spread, cells))
     free = sum(map(len, cells)) - len(cells)
     return _is_beyond(between, len(both) - 1, within, free, tests)
+
+
+def _spread(values: Sequence[float]) -> float:
+    """Sum of squares about their own mean."""
+    mean = fmean(values)
+    return sum((value - mean) ** 2 for value in values)
 
 
 def _is_beyond(between: float, groups: int, within: float, free: int, tests: int) -> bool:
