@@ -115,7 +115,7 @@ _STAYED: Final = frozenset(
      "listening", "reading", "retained", "retention"}
 )  # fmt: skip
 """Where people stay because they like it: a time there is better if it is longer."""
-_MONEY_OR_WORDS: Final = frozenset(
+_NOT_FOR_LIKING: Final = frozenset(
     {"cost", "costs", "price", "prices", "usd", "eur", "spend", "spent", "tokens", "latency",
      "load", "loading", "error", "errors", "bounce", "bounces"}
 )  # fmt: skip
@@ -145,7 +145,7 @@ def less_is_better(name: str, *, money: bool = False) -> bool:
         words = words[:at]
     if words[-1] in _LOST:
         return True
-    if set(words) & _STAYED and not set(words) & _MONEY_OR_WORDS:
+    if set(words) & _STAYED and not set(words) & _NOT_FOR_LIKING:
         return False
     if set(words) & _MORE:
         return False

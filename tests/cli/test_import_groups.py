@@ -472,3 +472,13 @@ def test_who_has_one_row_each_may_be_unknown(here: Path) -> None:
     rows[3][1] = ""
     headers = ("question", "session_id", "variant", "score")
     assert "20 complete units" in studied(here, "own", headers, rows).sentence
+
+
+def test_a_file_without_a_score_is_told_so_whatever_groups_its_rows(
+    here: Path, matrix: Matrix
+) -> None:
+    rows = [[f"q{at}", f"p{at % 12}", side, at] for at in range(60) for side in "ab"]
+    write_csv(here / "r.csv", ("question", "place", "model", "goodness"), rows)
+    asked = matrix("import", "r.csv")
+    assert asked.code == 2
+    assert "no column of the usual names for the score" in asked.stderr

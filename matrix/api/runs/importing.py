@@ -431,7 +431,7 @@ def _weighty(read: ForeignResults, arranged: Arranged, wishes: Wishes) -> list[s
     unit = in_line(read.unit[:LONGEST_NAME])
     why = "no column of a usual name says which rows belong together"
     if unit:
-        several, units = in_several(read.rows)
+        several, units = in_several((row.unit, row.levels) for row in read.rows)
         why = f"no {unit} is in two variants"
         if several:
             why = f"no more than {several:,} of {units:,} of {unit} are in two variants"

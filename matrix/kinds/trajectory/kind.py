@@ -162,15 +162,16 @@ class TrajectoryKind:
         bound = _bound(scenario, chosen, roles, agents, max_turns, folders)
         # what is played for its folder, or for its first turns, needs no assertion
         wanted = chosen.keep_workdir or 0 < chosen.stop_after_turn < len(scenario.turns)
-        return replace(bound, unchecked="" if wanted else nothing_checked(scenario, chosen))
+        found = None if wanted else nothing_checked(scenario, chosen)
+        return bound if found is None else replace(bound, unchecked="; ".join(found))
 
     def check_plan(self, plan: Plan, packs: Mapping[str, ScenarioPack]) -> Sequence[str]:
         """Which scenarios are played though nothing in them is looked at."""
         noted = []
         for cell in plan.cells:
             scenario = TrajectoryScenario.model_validate(packs[cell.scenario].content["scenario"])
-            if why := nothing_checked(scenario, TrajectoryOptions.model_validate(cell.options)):
-                noted.append(f"{cell.scenario}: {why.partition(';')[0]}; it is played all the same")
+            if found := nothing_checked(scenario, TrajectoryOptions.model_validate(cell.options)):
+                noted.append(f"{cell.scenario}: {found[0]}; it is played all the same")
         return list(dict.fromkeys(noted))
 
     def rebind(

@@ -71,23 +71,25 @@ def layers_of(scenario: TrajectoryScenario, options: TrajectoryOptions) -> dict[
     }
 
 
-def nothing_checked(scenario: TrajectoryScenario, options: TrajectoryOptions) -> str:
-    """Why nothing would be looked at in any run of a scenario, and what helps; else empty.
+def nothing_checked(
+    scenario: TrajectoryScenario, options: TrajectoryOptions
+) -> tuple[str, str] | None:
+    """Why nothing would be looked at in any run of a scenario, and what helps; else ``None``.
 
     Its agent would be paid all the same, and a run that checks nothing tells nothing.
     """
     cut = 0 < options.stop_after_turn < len(scenario.turns)
     pinned = scenario.pinned is not None and not cut
     if pinned or layers_of(scenario, options):
-        return ""
+        return None
     flags = ["--skip-content"] * options.skip_content
     flags += [f"--stop-after-turn {options.stop_after_turn}"] * cut
     if next(all_ids(scenario), None) is None:
-        told = "asserts nothing; write structural: or content: under a turn or final_state"
+        why, helps = "asserts nothing", "write structural: or content: under a turn or final_state"
     else:
         these = "it" if len(flags) == 1 else "them"
-        told = f"has no assertion left with {' and '.join(flags)}; leave {these} out"
-    return f"{told}, or give --keep-workdir to play it for the folders that it leaves"
+        why, helps = f"has no assertion left with {' and '.join(flags)}", f"leave {these} out"
+    return why, f"{helps}, or give --keep-workdir to play it for the folders that it leaves"
 
 
 def words_of(argument: Any) -> str:

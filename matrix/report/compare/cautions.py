@@ -374,10 +374,7 @@ def _other_weights(judged: MatchupVerdict) -> Iterator[str]:
     for pair in judged.verdict.comparisons if table.n_scenarios > 1 else ():
         scored = table.scored(pair.a, pair.b)
         of_a, of_b = (table.scores[: len(scored), :, one] for one in (pair.a, pair.b))
-        if not matchup.paired:
-            counted = [one[~np.isnan(one)] for one in (of_a, of_b)]
-        else:
-            counted = [one[scored] for one in (of_a, of_b)]
+        counted = [one[scored if matchup.paired else ~np.isnan(one)] for one in (of_a, of_b)]
         if not all(one.size for one in counted):
             continue
         if float(counted[1].mean() - counted[0].mean()) * (pair.difference or 0.0) < 0.0:

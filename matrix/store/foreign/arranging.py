@@ -134,7 +134,7 @@ def _slipped(unit: str, rows: Sequence[ForeignRow]) -> bool:
 
     Users of an A/B test are no pairs because one in ten, at most, has seen both of its sides.
     """
-    several, units = in_several(rows)
+    several, units = in_several((row.unit, row.levels) for row in rows)
     return is_whose(unit) and several * _FEW <= units and groups_something(rows)
 
 

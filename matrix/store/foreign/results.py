@@ -179,11 +179,11 @@ def pairs_something(rows: Sequence[ForeignRow]) -> bool:
     return any(seen.setdefault((row.scenario, row.unit), row.levels) != row.levels for row in rows)
 
 
-def in_several(rows: Sequence[ForeignRow]) -> tuple[int, int]:
-    """How many units are in several variants, and how many there are."""
+def in_several(rows: Iterable[tuple[str, tuple[str, ...]]]) -> tuple[int, int]:
+    """Of each row's unit and variant: how many units are in several, and how many there are."""
     variants = defaultdict[str, set[tuple[str, ...]]](set)
-    for row in rows:
-        variants[row.unit].add(row.levels)
+    for unit, variant in rows:
+        variants[unit].add(variant)
     return sum(len(own) > 1 for own in variants.values()), len(variants)
 
 

@@ -63,10 +63,7 @@ def share_beside_percent(rows: Sequence[ForeignRow]) -> str:
 
     All from 0 to 1 in one, and a hundred times as large, up to 100, in the other.
     """
-    by_variant = defaultdict[tuple[str, ...], list[float]](list)
-    for row in rows:
-        if row.score is not None:
-            by_variant[row.levels].append(row.score)
+    by_variant = _by_variant(rows)
     shares = {one: own for one, own in by_variant.items() if min(own) >= 0 and max(own) <= 1}
     for small, of_one in shares.items():
         for large, of_other in by_variant.items():
@@ -82,14 +79,19 @@ def share_beside_percent(rows: Sequence[ForeignRow]) -> str:
     return ""
 
 
+def _by_variant(rows: Sequence[ForeignRow]) -> dict[tuple[str, ...], list[float]]:
+    found = defaultdict[tuple[str, ...], list[float]](list)
+    for row in rows:
+        if row.score is not None:
+            found[row.levels].append(row.score)
+    return found
+
+
 _HUNDRED: Final = 100.0
 
 
 def _scales(rows: Sequence[ForeignRow]) -> list[str]:
-    by_variant = defaultdict[tuple[str, ...], list[float]](list)
-    for row in rows:
-        if row.score is not None:
-            by_variant[row.levels].append(row.score)
+    by_variant = _by_variant(rows)
     known = {one: own for one, own in by_variant.items() if min(own) >= 0}
     small = [one for one, own in known.items() if max(own) <= 1 and not {0.0, 1.0}.issuperset(own)]
     large = [one for one, own in known.items() if max(own) > _NO_SHARE]

@@ -7,9 +7,9 @@ or of one document. Fisher's analysis of variance (1925, Statistical Methods for
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from statistics import fmean
-from typing import Final
+from typing import Final, TypeVar
 
 from matrix.store.foreign.results import fewest_units
 from matrix.store.foreign.tabular.units import UnitCell
@@ -17,6 +17,7 @@ from matrix.store.foreign.tabular.units import UnitCell
 ENOUGH: Final = 10
 """Owners from which on they can be a sample: as many as a verdict takes."""
 FEWEST_GROUPS: Final = 3
+_Key = TypeVar("_Key", bound=Hashable)
 
 
 def pairs_go_together(own: Sequence[UnitCell], units: Sequence[UnitCell]) -> bool:
@@ -26,22 +27,12 @@ def pairs_go_together(own: Sequence[UnitCell], units: Sequence[UnitCell]) -> boo
         own: Who has the unit of each row.
         units: The units that pair variants.
     """
-    scores = defaultdict[tuple[str, tuple[str, ...]], list[float]](list)
-    owner_of = dict[str, str]()
-    for one, of_unit in zip(own, units, strict=True):
-        owner_of[of_unit.unit] = one.unit
-        if of_unit.score is not None:
-            scores[of_unit.unit, of_unit.variant].append(of_unit.score)
-    first, *others = dict.fromkeys(variant for _, variant in scores)
-    for other in others:
-        both = [unit for unit in owner_of if {(unit, first), (unit, other)} <= scores.keys()]
-        if _alike_within(
-            [owner_of[unit] for unit in both],
-            [fmean(scores[unit, other]) - fmean(scores[unit, first]) for unit in both],
-            tests=len(others),
-        ):
-            return True
-    return False
+    owner_of = {of_unit.unit: one.unit for one, of_unit in zip(own, units, strict=True)}
+    found = _differences((one.unit, one) for one in units)
+    return any(
+        _alike_within([owner_of[unit] for unit in own_of], list(own_of.values()), tests=len(found))
+        for own_of in found
+    )
 
 
 def repeats_go_together(own: Sequence[UnitCell], units: Sequence[UnitCell]) -> bool:
@@ -54,30 +45,37 @@ def repeats_go_together(own: Sequence[UnitCell], units: Sequence[UnitCell]) -> b
         own: Which repeat each row is.
         units: The units that pair variants.
     """
-    scores = defaultdict[tuple[str, str, tuple[str, ...]], list[float]](list)
-    for one, of_unit in zip(own, units, strict=True):
-        if of_unit.score is not None and one.unit:
-            scores[of_unit.unit, one.unit, of_unit.variant].append(of_unit.score)
-    first, *others = dict.fromkeys(variant for _, _, variant in scores) or ((),)
-    for other in others:
-        both = [
-            (unit, at) for unit, at, of in scores if of == first and (unit, at, other) in scores
-        ]
-        differences = {
-            (unit, at): fmean(scores[unit, at, other]) - fmean(scores[unit, at, first])
-            for unit, at in both
-        }
+    found = _differences(
+        ((of_unit.unit, one.unit), of_unit)
+        for one, of_unit in zip(own, units, strict=True)
+        if one.unit
+    )
+    for own_of in found:
         by_unit = defaultdict[str, list[float]](list)
-        for (unit, _), one_difference in differences.items():
-            by_unit[unit].append(one_difference)
-        if len({at for _, at in both}) > 1 and _alike_within(
-            [at for _, at in differences],
-            [value - fmean(by_unit[unit]) for (unit, _), value in differences.items()],
-            lost=len(by_unit) - 1,
-            tests=len(others),
+        for (unit, _), difference in own_of.items():
+            by_unit[unit].append(difference)
+        means = {unit: fmean(values) for unit, values in by_unit.items()}
+        if _alike_within(
+            [at for _, at in own_of],
+            [difference - means[unit] for (unit, _), difference in own_of.items()],
+            lost=len(means) - 1,
+            tests=len(found),
         ):
             return True
     return False
+
+
+def _differences(cells: Iterable[tuple[_Key, UnitCell]]) -> list[dict[_Key, float]]:
+    """Of each variant but the first, what it differs by from that one, of all that both have."""
+    scores = defaultdict[tuple[str, ...], dict[_Key, list[float]]](dict)
+    for key, one in cells:
+        if one.score is not None:
+            scores[one.variant].setdefault(key, []).append(one.score)
+    means = [{key: fmean(own) for key, own in of.items()} for of in scores.values()]
+    return [
+        {key: mean - means[0][key] for key, mean in other.items() if key in means[0]}
+        for other in means[1:]
+    ]
 
 
 def beside_units(own: Sequence[UnitCell], units: Sequence[UnitCell]) -> list[UnitCell]:
@@ -160,6 +158,8 @@ def _alike_within(
         lost: How many more means were, of values of all groups.
         tests: How many of its kind are made at once.
     """
+    if not values:
+        return False
     own = defaultdict[Hashable, list[float]](list)
     for group, value in zip(groups, values, strict=True):
         own[group].append(value)

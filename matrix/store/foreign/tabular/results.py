@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
@@ -40,7 +39,7 @@ from matrix.store.foreign.tabular.table import (
     numbers_in,
     percents_in,
 )
-from matrix.store.foreign.tabular.units import numbered, same_topics
+from matrix.store.foreign.tabular.units import numbered, pairs, same_topics
 
 
 def read_tables(tables: Sequence[ForeignTable], wishes: Wishes) -> ForeignResults:
@@ -246,12 +245,9 @@ def _one_topic(rows: Sequence[ForeignRow], scenario: int, table: ForeignTable) -
 
 def _no_scenarios(rows: Sequence[ForeignRow], name: str) -> str:
     """That no scenario is in two variants, in words; empty where one is."""
-    variants = defaultdict[str, set[tuple[str, ...]]](set)
-    for row in rows:
-        variants[row.scenario].add(row.levels)
-    if len(variants) < YES_OR_NO or any(len(own) > 1 for own in variants.values()):
-        return ""
-    if len(set.union(*variants.values())) < YES_OR_NO:
+    if len({row.scenario for row in rows}) < YES_OR_NO or pairs(
+        (row.scenario, row.levels) for row in rows
+    ):
         return ""
     return (
         f"no {shown(name)} is in two variants, so nothing can be compared within one; leave it "

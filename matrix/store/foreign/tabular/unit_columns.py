@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from matrix.model.lines import in_line
-from matrix.store.foreign.results import LONGEST_NAME, NONE, fewest_units, groups
+from matrix.store.foreign.results import LONGEST_NAME, NONE, fewest_units, groups, in_several
 from matrix.store.foreign.tabular.doubts import sorted_doubt
 from matrix.store.foreign.tabular.going_together import (
     ENOUGH,
@@ -186,8 +186,7 @@ def over_repeats(
             f"{name} counts once; --unit {kept} is for a verdict about these {name}s alone."
         )
         return FoundUnit(repeat, unit.place)
-    beside = beside_units(own, cells(unit.place))
-    if together or is_whose(header) or rows_go_together(beside, ()):
+    if together or is_whose(header) or rows_go_together(beside_units(own, cells(unit.place)), ()):
         notes.append(f"what is said here is about these {name}s alone.")
         return unit._replace(alone=f"{name}s")
     return unit
@@ -314,8 +313,10 @@ def _group(finder: ColumnFinder, cells: ReadsCells, unit: int) -> int:
 def _ask_for_days(finder: ColumnFinder, cells: ReadsCells, unit: int) -> None:
     """That rows of one day go together where moments are all there is of it: a mistake."""
     for place, header in enumerate(finder.table.headers):
+        if place in finder.taken:
+            continue
         own = cells(place)
-        if place in finder.taken or not own or not all(_MOMENT.match(one.unit) for one in own):
+        if not own or not all(_MOMENT.match(one.unit) for one in own):
             continue
         days = [one._replace(unit=one.unit[:_DAY]) for one in own]
         if rows_go_together(days, cells(unit) if unit >= 0 else (), tests=_FIVE):
@@ -336,11 +337,8 @@ _FIVE: Final = 5
 
 def _are_asked_all(own: Sequence[UnitCell]) -> bool:
     """Whether most of what was asked was asked of several variants."""
-    variants = defaultdict[str, set[tuple[str, ...]]](set)
-    for one in own:
-        variants[one.unit].add(one.variant)
-    several = sum(len(of) > 1 for of in variants.values())
-    return "" not in variants and several * 2 >= len(variants) and several > 0
+    several, requests = in_several((one.unit, one.variant) for one in own)
+    return all(one.unit for one in own) and several * 2 >= requests and several > 0
 
 
 _TOPICS: Final = frozenset({"subject"})
