@@ -65,7 +65,8 @@ from matrix.store.foreign.tabular.units import (
 class Columns(NamedTuple):
     """Places of columns; -1 for none. ``within`` has what a unit has several of.
 
-    ``alone`` is what is said of no others like them, if not of units: it is empty otherwise.
+    ``alone`` is what a verdict is about alone, such as the units; empty where it is about others
+    like them, too.
     """
 
     unit: int

@@ -52,7 +52,8 @@ _FEWEST: Final = 8
 class FoundUnit(NamedTuple):
     """The column of units, and the one whose values a unit has several of; -1 for none.
 
-    ``alone`` is what is said of no others like them, such as the units; empty for nothing.
+    ``alone`` is what a verdict is about alone, such as the units; empty where it is about others
+    like them, too.
     """
 
     place: int
@@ -298,7 +299,7 @@ def _group(finder: ColumnFinder, cells: ReadsCells, unit: int) -> int:
         if place in finder.taken or not _may_group(finder, place):
             continue
         own = cells(place)
-        if _has_blanks(finder, own, place, told=False):
+        if not all(one.unit for one in own):
             continue
         rows = [(one.unit, one.variant) for one in own]
         if len(set(rows)) * 2 <= len(rows) and rows_go_together(
