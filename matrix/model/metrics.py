@@ -76,7 +76,9 @@ _LESS: Final = frozenset(
         "unsubscribed", "unsubscribes", "reopened", "reopens", "ppl", "stderr", "wait", "waits",
         "fp", "fn", "warnings", "violated", "hallucinated", "interruptions",
         "rework", "detractors", "aht", "ece", "deaths", "mortality", "beschwerden",
-        "reklamationen", "outliers", "drift", "overruns",
+        "reklamationen", "outliers", "drift", "overruns", "harmfulness", "leak", "leakage",
+        "leaked", "escalated", "effort", "steps", "toxicit", "toxicite", "duree", "cout", "couts",
+        "erreur", "erreurs",
     }
 )  # fmt: skip
 """The same of a name that ends in it."""
@@ -119,6 +121,11 @@ _NOT_FOR_LIKING: Final = frozenset(
     {"cost", "costs", "price", "prices", "usd", "eur", "spend", "spent", "tokens", "latency",
      "load", "loading", "error", "errors", "bounce", "bounces"}
 )  # fmt: skip
+_ATTACKS: Final = frozenset(
+    {"attack", "attacks", "jailbreak", "jailbreaks", "injection", "injections", "exfiltration"}
+)
+"""What is better if it fails: less is of a name that ends in it, or in its success."""
+_SUCCEEDED: Final = frozenset({"success", "successes", "successful", "succeeded"})
 _LOST: Final = frozenset({"loss", "drop", "degradation"})
 """The same of a name that ends in it, whatever is lost."""
 _TIMES: Final = frozenset({"s", "sec", "second", "min", "minute", "h", "hour"})
@@ -155,7 +162,11 @@ def less_is_better(name: str, *, money: bool = False) -> bool:
         return "score" not in words
     while words and words[-1] in _UNITS:
         words.pop()
-    return bool(words) and (words[-1] in _LESS or words[-1].endswith(_GERMAN))
+    while words and words[-1] in _SUCCEEDED and set(words) & _ATTACKS:
+        words.pop()
+    return bool(words) and (
+        words[-1] in _ATTACKS or words[-1] in _LESS or words[-1].endswith(_GERMAN)
+    )
 
 
 def score_fault(name: str, value: object) -> str:

@@ -240,9 +240,8 @@ def test_a_column_that_is_called_as_scores_are_is_told_with_its_words(
     assert "no column of the usual names for the score" not in asked
     write_csv(here / "s.csv", ("id", "model", "score"), rows)
     asked = told(matrix, "s.csv")
-    assert (
-        "which is no number; say how results ended in a column of its own, called status" in asked
-    )
+    assert "which is no number; say --failed timeout where the variant failed" in asked
+    assert "10 scores" not in asked
     blank = [[*row[:2], "#N/A" if row[2] == "timeout" else row[2]] for row in rows]
     write_csv(here / "t.csv", ("id", "model", "score"), blank)
     assert "13 of 120 rows have no score" in told(matrix, "t.csv")

@@ -33,10 +33,11 @@ from matrix.store.foreign.tabular.names import (
     TOKENS_OUT,
     UNIT,
     VARIANT,
+    WENT_WELL,
     plain,
     spoken,
 )
-from matrix.store.foreign.tabular.numbers import number_of
+from matrix.store.foreign.tabular.numbers import number_of, score_of
 from matrix.store.foreign.tabular.statuses import meaning_of
 from matrix.store.foreign.tabular.table import (
     YES_OR_NO,
@@ -48,6 +49,7 @@ from matrix.store.foreign.tabular.table import (
     is_numeric,
     is_yes_or_no,
     listed,
+    why_no_metric,
 )
 from matrix.store.foreign.tabular.unit_columns import (
     FoundUnit,
@@ -134,8 +136,10 @@ def columns_of(
         return table.currencies.get(place, DOLLARS) == DOLLARS
 
     def scored(place: int) -> bool:
-        return is_numeric(finder.cells(place), words=True, percent=True)
+        found = {score_of(cell, failed) for cell in finder.cells(place)} - {None}
+        return bool(found) and not any(isinstance(one, str) for one in found)
 
+    failed = frozenset(map(spoken, wishes.failed))
     variants = tuple(finder.named("--variant", one) for one in wishes.variants)
     score = finder.named("--score", wishes.score) if wishes.score else -1
     unit, scenario = (
@@ -156,7 +160,7 @@ def columns_of(
         # a usual name is no reason to take a text: but what is meant for a number is told as one
         score = finder.usual(SCORE, scored)
         score = score if score >= 0 else finder.usual(SCORE[:1])
-        passed_over = "" if score >= 0 else _passed_over(table)
+        passed_over = "" if score >= 0 else _passed_over(table, failed)
     why_left, notes = dict[int, str](), list[str]()
     if not wishes.variants and (found := finder.usual(VARIANT)) >= 0:
         variants = (found,)
@@ -265,6 +269,13 @@ def columns_of(
         if name.strip() in twice
     }
     free = [place for place in range(len(table.headers)) if place not in finder.taken]
+    metrics = list[int]()
+    for place in free:
+        if (name := table.headers[place].strip()) and name not in twice:
+            if why := why_no_metric(list(finder.cells(place))):
+                why_left.setdefault(place, f" ({why})")
+            elif is_metric(finder.cells(place)):
+                metrics.append(place)
     return Columns(
         unit=unit,
         within=found_unit.within,
@@ -280,13 +291,7 @@ def columns_of(
         tokens=tokens,
         duration=(seconds, 1.0) if seconds >= 0 else (ms, 0.001),
         said=tuple(one for one in asked if one[1] >= 0),
-        metrics=tuple(
-            place
-            for place in free
-            if (name := table.headers[place].strip())
-            and name not in twice
-            and is_metric(finder.cells(place))
-        ),
+        metrics=tuple(metrics),
         why_left=why_left,
         notes=tuple(notes),
         no_costs=no_costs,
@@ -306,12 +311,12 @@ def _told_by_files(tables: Sequence[ForeignTable], header: str) -> str:
     return "none" if len(whole) == 1 else "some"
 
 
-def _passed_over(table: ForeignTable) -> str:
+def _passed_over(table: ForeignTable, failed: Collection[str]) -> str:
     """Which column of a usual name for the score has other words than known ones, and which."""
     for place, header in enumerate(table.headers):
         if plain(header) in SCORE:
             cells = (own[place] for _, own in table.rows)
-            found = (number_of(cell, words=True, percent=True) for cell in cells)
+            found = (score_of(cell, failed) for cell in cells)
             why = next((one for one in found if isinstance(one, str)), "has no value")
             return f"{listed([header])} is called as scores are, but no score: {why}"
     return ""
@@ -345,7 +350,7 @@ def _wide(table: ForeignTable, unit: int, taken: Collection[int]) -> str:
     source = repr(in_line(table.source)) + table.reading
     melted = f"id_vars={kept}, value_vars={columns}, var_name='variant', value_name='score'"
     return (
-        "a table with a column for each variant is made long first: `import pandas; "
+        "where a table has a column for each variant, it is made long first: `import pandas; "
         f"pandas.{read}({source}).melt({melted}).to_csv('long.csv', index=False)`; "
         "keep the columns of variants alone in value_vars"
     )
@@ -410,6 +415,8 @@ def _tells_ends(table: ForeignTable, place: int, failed: Sequence[str]) -> bool:
     failed = [spoken(word) for word in failed]
     meanings = {meaning_of(text, header, failed) for text in texts}
     if meanings & {"broke", "fell short", "no result"} or not is_numeric(texts, words=True):
+        return True
+    if texts and {spoken(text) for text in texts} <= WENT_WELL:
         return True
     numbers = {text for text in texts if text.isdecimal()}
     told = plain(header) in EXIT or all(len(text) == _HTTP_DIGITS for text in numbers)

@@ -15,8 +15,9 @@ from matrix.store.foreign.tabular.currencies import Cell
 from matrix.store.foreign.tabular.names import (
     MAY_BE_SCORE,
     plain,
+    spoken,
 )
-from matrix.store.foreign.tabular.numbers import number_of
+from matrix.store.foreign.tabular.numbers import number_of, says_failed, score_of
 from matrix.store.foreign.tabular.statuses import Meaning, Statuses
 from matrix.store.foreign.tabular.table import YES_OR_NO, ForeignTable, cell_text
 
@@ -31,6 +32,8 @@ class Ends:
 
     def __init__(self, table: ForeignTable, roles: Columns, failed: Collection[str]) -> None:
         self._score, self._status = roles.score, roles.status
+        self._failed = frozenset(map(spoken, failed))
+        self._in_scores = Counter[str]()
         headers = table.headers
         self._words = None
         if roles.status >= 0:
@@ -49,9 +52,15 @@ class Ends:
         for _, cells in table.rows:
             if self._words is not None:
                 self._words.counts[cell_text(cells[self._status])] += 1
+            if says_failed(cells[self._score], self._failed):
+                self._in_scores[cell_text(cells[self._score])] += 1
+
+    def score_of(self, cells: Sequence[Cell]) -> float | str | None:
+        """A result's score, ``None`` where it has none, or in words why it is neither."""
+        return score_of(cells[self._score], self._failed)
 
     def _scored(self, cells: Sequence[Cell]) -> float | None:
-        found = number_of(cells[self._score], words=True, percent=True)
+        found = self.score_of(cells)
         return found if isinstance(found, float) else None
 
     def _of_status(self, cells: Sequence[Cell]) -> tuple[Meaning, str]:
@@ -75,6 +84,8 @@ class Ends:
 
     def wrong(self, cells: Sequence[Cell]) -> str:
         """What went wrong with a result; empty for nothing."""
+        if says_failed(cells[self._score], self._failed):
+            return cell_text(cells[self._score])
         scored = self._scored(cells) is not None
         for (meaning, text), is_score in (
             (self._of_flags(cells), self._flags_score),
@@ -95,19 +106,23 @@ class Ends:
 
     @property
     def words(self) -> Collection[str]:
-        """All words of its status."""
-        return () if self._words is None else self._words.counts
+        """All words of its status, and those of failures in place of scores."""
+        return (self._words.counts if self._words is not None else Counter[str]()) | self._in_scores
 
     @property
     def tells(self) -> bool:
         """Whether something here says of results that they failed, or that they did not."""
         by_status = self._words is not None and self._words.tells and not self._status_scores
-        return by_status or (bool(self._flags) and not self._flags_score)
+        by_flags = bool(self._flags) and not self._flags_score
+        return by_status or by_flags or bool(self._in_scores)
 
     @property
     def notes(self) -> list[str]:
         """What there is to know of it, in sentences."""
         told = [] if self._words is None else self._words.notes()
+        for text, count in self._in_scores.items():
+            rows = f"{count:,} {'score is' if count == 1 else 'scores are'} {shown(text)}"
+            told.append(f"{rows}: a failure without a score each, as you say.")
         if self._none:
             total = sum(self._none.values())
             words = ", ".join(f"{shown(text)} ({count:,})" for text, count in self._none.items())

@@ -38,12 +38,12 @@ WHOSE: Final = (
 VARIANT: Final = (
     "variant", "model", "model_name", "provider", "arm", "condition", "system", "config",
     "treatment", "group", "method", "agent", "candidate", "prompt_version", "prompt", "variante",
-    "modell", "gruppe", "bedingung",
+    "modell", "gruppe", "bedingung", "modele", "mod_le", "experiment", "version",
 )  # fmt: skip
 SCORE: Final = (
     "score", "accuracy", "acc", "correct", "is_correct", "passed", "pass", "success", "reward",
     "rating", "grade", "quality", "exact_match", "em", "f1", "value", "result", "punkte",
-    "punktzahl", "bewertung", "wert", "ergebnis",
+    "punktzahl", "bewertung", "wert", "ergebnis", "note",
 )  # fmt: skip
 COST: Final = ("cost_usd", "cost", "usd", "total_cost", "cost_dollars", "price_usd", "price")
 CURRENCY: Final = frozenset({"currency", "cost_currency", "price_currency", "waehrung", "w_hrung"})
@@ -58,7 +58,10 @@ FLAG: Final = (
 MAY_BE_SCORE: Final = frozenset({"failed", "is_failed", "has_failed", "failure"})
 """Those of them that may say of an answer only that it was wrong, as a score of two values does."""
 ERROR: Final = ("error", "error_message", "exception", "failure_reason")
-STATUS: Final = ("outcome", "status", "state", "end_state", "exit_status", "exit_code")
+STATUS: Final = (
+    "outcome", "status", "state", "end_state", "exit_status", "exit_code", "status_code",
+    "http_status",
+)  # fmt: skip
 EXIT: Final = frozenset({"exit_status", "exit_code", "returncode", "return_code"})
 """Columns of numbers of which 0 is a success, and any other a failure."""
 WENT_WELL: Final = frozenset({"ok", "is_ok", "success", "successful", "succeeded", "completed"})
@@ -103,11 +106,13 @@ RIGHT: Final = YES | {
     "pass", "passed", "correct", "right", "success", "ok", "c", "richtig", "bestanden",
 }  # fmt: skip
 WRONG: Final = NO | {
-    "fail", "failed", "incorrect", "wrong", "failure", "error", "i", "nicht bestanden",
+    "fail", "failed", "incorrect", "wrong", "failure", "i", "nicht bestanden",
 }  # fmt: skip
-"""Words of a score for 1 and 0."""
+"""Words of a score for 1 and 0. That there was an error says of no answer that it was wrong."""
 MISSING: Final = frozenset({"", "-", "null", "none", "n/a", "na", "#n/a", "#nv"})
 """What stands where there is no value."""
+NOTHING_WRONG: Final = MISSING | {"[]", "{}", "nan", "undefined"}
+"""The same of what went wrong, as programs write an empty list or object."""
 
 
 def spoken(text: str) -> str:

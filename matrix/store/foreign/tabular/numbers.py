@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable
 from math import isfinite
+from shlex import quote
 from typing import Final
 
+from matrix.model.lines import in_line
 from matrix.model.metrics import MOST_NUMBER
 from matrix.store.foreign.results import shown
-from matrix.store.foreign.tabular.names import MISSING, NO, RIGHT, WRONG, YES
+from matrix.store.foreign.tabular.names import MISSING, NO, RIGHT, WRONG, YES, spoken
 from matrix.store.foreign.tabular.statuses import meaning_of
 
 _NUMBER: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?")
@@ -22,8 +25,10 @@ _YES_NO: Final = (
 
 
 _OF_FAILURES: Final = (
-    "; say how results ended in a column of its own, called status, and leave the score empty"
+    "; say --failed {} where the variant failed; leave the score empty where only the score is "
+    "missing, and write 0 where an answer was wrong"
 )
+_NO_RESULT: Final = "; leave rows of no result out, or their scores empty"
 
 
 def metric_of(cell: object) -> float | str | None:
@@ -31,6 +36,43 @@ def metric_of(cell: object) -> float | str | None:
     if isinstance(cell, str) and (low := cell.strip().casefold()) in _YES_NO:
         return float(low in RIGHT)
     return number_of(cell, percent=True)
+
+
+def score_of(cell: object, failed: Collection[str] = ()) -> float | str | None:
+    """A score's number, with words for 1 and 0 and percentages; ``None`` for words of ``failed``.
+
+    Args:
+        cell: As a file has it.
+        failed: Words that the user calls failures, as ``spoken`` writes them.
+    """
+    return None if says_failed(cell, failed) else number_of(cell, words=True, percent=True)
+
+
+def says_failed(cell: object, failed: Collection[str]) -> bool:
+    """Whether a score's cell is a word that the user calls a failure, and no score by itself."""
+    if not isinstance(cell, str) or not failed:
+        return False
+    return spoken(cell) in failed and cell.strip().casefold() not in _WORDS | MISSING
+
+
+def words_among_numbers(cells: Iterable[object]) -> str:
+    """A word for yes or no in a column that has other numbers than 0 and 1; empty for none.
+
+    What it is worth there, nobody can tell.
+    """
+    word, number = "", False
+    for cell in cells:
+        found = number_of(cell, words=True, percent=True)
+        if isinstance(cell, bool) or (isinstance(cell, str) and cell.strip().casefold() in _WORDS):
+            word = word or str(cell).strip()
+        elif isinstance(found, float) and found not in (0.0, 1.0):
+            number = True
+        if word and number:
+            return word
+    return ""
+
+
+_WORDS: Final = RIGHT | WRONG
 
 
 def number_of(cell: object, *, words: bool = False, percent: bool = False) -> float | str | None:
@@ -70,7 +112,9 @@ def number_of(cell: object, *, words: bool = False, percent: bool = False) -> fl
     if is_percent(text):
         hint = "; a percent sign is read in scores and metrics only"
     if words:
-        hint = _OF_FAILURES if meaning_of(text, "") in ("broke", "no result") else hint
+        meaning = meaning_of(text, "")
+        hint = _OF_FAILURES.format(quote(in_line(text))) if meaning == "broke" else hint
+        hint = _NO_RESULT if meaning == "no result" else hint
     if words and not hint and not any(letter.isdigit() for letter in text):
         hint = "; known words: true, yes, y, pass, correct, ok, ✓, and those for their opposites"
     return f"found {shown(text)}, which is no number{hint}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from matrix.model.errors import BadInput, Mistake, did_you_mean
@@ -39,7 +39,7 @@ from matrix.store.foreign.tabular.table import (
     numbers_in,
     percents_in,
 )
-from matrix.store.foreign.tabular.units import numbered, pairs, same_topics
+from matrix.store.foreign.tabular.units import Telling, numbered, pairs, same_topics
 
 
 def read_tables(tables: Sequence[ForeignTable], wishes: Wishes) -> ForeignResults:
@@ -138,10 +138,12 @@ def _not_there(
     """Words that the user calls failures, and that no status has."""
     known = {spoken(word) for word in words}
     for word in failed:
+        if spoken(word) in known:
+            continue
         if all(one.status < 0 for one in roles):
             told = f"found {shown(word)}, and no column of the usual names for a status"
             yield Mistake("--failed", None, "", f"{told}; name it: --status COLUMN")
-        elif spoken(word) not in known:
+        else:
             hint = did_you_mean(word, list(words))
             told = f"found {shown(word)}; words of the status are {listed(tuple(words))}{hint}"
             yield Mistake("--failed", None, "", told)
@@ -153,7 +155,9 @@ def _lines(tables: Sequence[ForeignTable]) -> dict[str, Sequence[Cell]]:
 
 
 def _as_repeats(
-    rows: list[ForeignRow], tables: Sequence[ForeignTable], roles: Sequence[Columns]
+    rows: list[ForeignRow],
+    tables: Sequence[ForeignTable],
+    roles: Sequence[Columns],
 ) -> tuple[list[ForeignRow], list[str]]:
     """Rows of one unit and variant as repeats, where no column is there that numbers them.
 
@@ -164,22 +168,29 @@ def _as_repeats(
         return rows, []
     lines = _lines(tables)
     first, own = tables[0], roles[0]
+    used = {own.unit, own.within, own.score, own.cost, own.scenario, *own.variants}
 
-    def telling(groups: Sequence[Sequence[int]]) -> str:
+    def telling(groups: Sequence[Sequence[int]]) -> tuple[str, Telling]:
         most = max(map(len, groups))
-        for place, header in enumerate(first.headers if len(tables) == 1 else ()):
-            if place in (own.unit, own.within, own.score, own.cost, own.scenario, *own.variants):
+        for place, header in enumerate(first.headers):
+            if place in used or not header or any(header not in one.headers for one in tables):
                 continue
-            if not header:
+            at_of = {one.source: one.headers.index(header) for one in tables}
+            values = {
+                cell_text(cells[at_of[one.source]]) for one in tables for _, cells in one.rows
+            }
+            if len(values - {""}) > most:
                 continue
-            if len({cell_text(cells[place]) for _, cells in first.rows} - {""}) > most:
-                continue
-            if all(
-                len({cell_text(lines[rows[at].where][place]) for at in group} - {""}) == len(group)
-                for group in groups
-            ):
-                return in_line(header[:LONGEST_NAME])
-        return ""
+
+            def value(at: int, at_of: Mapping[str, int] = at_of) -> str:
+                where = rows[at].where
+                return cell_text(lines[where][at_of[where.rpartition(":")[0]]])
+
+            if all(len(set(map(value, own)) - {""}) == len(own) for own in groups):
+                ended = place in (own.status, own.error, *own.flags)
+                return in_line(header[:LONGEST_NAME]), "its end" if ended else "column"
+        files = [len({rows[at].where.rpartition(":")[0] for at in own}) for own in groups]
+        return "", "file" if files == list(map(len, groups)) else "nothing"
 
     unit = in_line(first.headers[own.unit][:LONGEST_NAME])
     found, told, wrong = numbered(rows, unit, telling)

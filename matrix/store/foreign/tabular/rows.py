@@ -20,7 +20,11 @@ from matrix.store.foreign.tabular.ends import Ends
 from matrix.store.foreign.tabular.names import (
     ERROR,
 )
-from matrix.store.foreign.tabular.numbers import metric_of, number_of
+from matrix.store.foreign.tabular.numbers import (
+    metric_of,
+    number_of,
+    words_among_numbers,
+)
 from matrix.store.foreign.tabular.statuses import meaning_of
 from matrix.store.foreign.tabular.table import (
     ForeignTable,
@@ -50,7 +54,7 @@ def rows_of(table: ForeignTable, roles: Columns, faults: RowFaults, ends: Ends) 
         if roles.scenario >= 0:
             scenario = names_of.checked(cells[roles.scenario], line, headers[roles.scenario])
         unit = _unit(cells, roles.unit, line, headers, faults)
-        score = _number(cells, roles.score, line, headers, faults, score=True)
+        score = _sound(ends.score_of(cells), line, headers[roles.score], faults)
         numbers = {place: metric_of(cells[place]) for place in roles.metrics}
         rows.append(
             ForeignRow(
@@ -72,6 +76,10 @@ def rows_of(table: ForeignTable, roles: Columns, faults: RowFaults, ends: Ends) 
                 ),
             )
         )
+    scores = [cells[roles.score] for _, cells in table.rows]
+    if word := words_among_numbers(scores):
+        told = f"has words such as {shown(word)} beside numbers other than 0 and 1; write numbers, "
+        faults.say(None, headers[roles.score], f"{told}or leave cells without a score empty")
     for place in (roles.score, *roles.metrics):
         if 0 < percents_in(table, place) < numbers_in(table, place):
             told = "has a percent sign in some cells and none in others; write all of them alike"
@@ -120,18 +128,9 @@ def _error(cells: Sequence[Cell], place: int) -> str:
     return "" if meaning_of(text, ERROR[0]) == "fine" else text
 
 
-def _number(
-    cells: Sequence[Cell],
-    place: int,
-    line: int,
-    headers: Sequence[str],
-    faults: RowFaults,
-    *,
-    score: bool = False,
-) -> float | None:
-    found = number_of(cells[place], words=score, percent=score) if place >= 0 else None
+def _sound(found: float | str | None, line: int, header: str, faults: RowFaults) -> float | None:
     if isinstance(found, str):
-        faults.say(line, headers[place], found)
+        faults.say(line, header, found)
         return None
     return found
 
@@ -142,7 +141,7 @@ def _amount(
     """What is never negative."""
     if place < 0:
         return 0.0
-    found = _number(cells, place, line, headers, faults) or 0.0
+    found = _sound(number_of(cells[place]), line, headers[place], faults) or 0.0
     if not 0 <= found <= MOST_AMOUNT:
         faults.say(line, headers[place], f"found {found:g}; must be from 0 to {MOST_AMOUNT:g}")
         return 0.0

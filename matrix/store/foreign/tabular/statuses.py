@@ -19,9 +19,9 @@ from matrix.store.foreign.tabular.names import (
     EXIT,
     FELL_SHORT,
     FLAG,
-    MISSING,
     NO,
     NO_RESULT,
+    NOTHING_WRONG,
     WENT_WELL,
     YES,
     plain,
@@ -49,7 +49,7 @@ def meaning_of(text: str, header: str, failed: Collection[str] = ()) -> Meaning:
     low = spoken(text)
     if low in failed:
         return "broke"
-    if text.strip().casefold() in MISSING:
+    if text.strip().casefold() in NOTHING_WRONG:
         return "fine"
     for found in (_of_column(low, plain(header)), _of_number(low), _of_words(low)):
         if found is not None:

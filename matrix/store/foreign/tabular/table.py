@@ -9,10 +9,16 @@ from matrix.model.errors import did_you_mean
 from matrix.model.lines import in_line
 from matrix.store.foreign.results import (
     LONGEST_NAME,
+    shown,
 )
 from matrix.store.foreign.tabular.currencies import Cell
 from matrix.store.foreign.tabular.names import plain
-from matrix.store.foreign.tabular.numbers import is_percent, metric_of, number_of
+from matrix.store.foreign.tabular.numbers import (
+    is_percent,
+    metric_of,
+    number_of,
+    words_among_numbers,
+)
 
 
 class ForeignTable(NamedTuple):
@@ -96,6 +102,17 @@ def is_metric(cells: Iterable[Cell]) -> bool:
             return False
         some = some or found is not None
     return some
+
+
+def why_no_metric(cells: Sequence[Cell]) -> str:
+    """What keeps a column of mostly numbers from being a metric, in words; empty for others."""
+    found = [metric_of(cell) for cell in cells]
+    odd = [at for at, one in enumerate(found) if isinstance(one, str)]
+    if odd and len(odd) < sum(isinstance(one, float) for one in found):
+        of = "cell is no number" if len(odd) == 1 else "cells are no numbers"
+        return f"{len(odd):,} {of}, such as {shown(cell_text(cells[odd[0]]))}"
+    word = "" if odd else words_among_numbers(cells)
+    return f"has words such as {shown(word)} beside other numbers than 0 and 1" if word else ""
 
 
 def is_yes_or_no(cells: Iterable[Cell]) -> bool:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from matrix.model.lines import in_line
+from matrix.model.metrics import less_is_better
 from matrix.store.foreign.results import LONGEST_NAME, NONE, fewest_units, groups, in_several
 from matrix.store.foreign.tabular.doubts import sorted_doubt
 from matrix.store.foreign.tabular.going_together import (
     ENOUGH,
+    FEWEST_GROUPS,
     beside_units,
     pairs_go_together,
     repeats_go_together,
@@ -64,7 +66,8 @@ class FoundUnit(NamedTuple):
 class _Owner(NamedTuple):
     """A column of who has several units, how that is told, and whether they are in all variants.
 
-    ``fewest`` is how many the variant with the fewest has.
+    ``fewest`` is how many the variant with the fewest has; ``sample`` whether they may stand for
+    others like them, as fewer than a verdict takes do not whose name does not say whose they are.
     """
 
     place: int
@@ -72,6 +75,7 @@ class _Owner(NamedTuple):
     told: str
     crossing: bool
     fewest: int
+    sample: bool = True
 
 
 def usual_unit(
@@ -195,8 +199,12 @@ def over_repeats(
 
 def _over(finder: ColumnFinder, cells: ReadsCells, unit: int, notes: list[str]) -> FoundUnit:
     """The unit, or who has several of them and is the independent one."""
-    name = in_line(finder.table.headers[unit][:LONGEST_NAME])
+    name, alone = in_line(finder.table.headers[unit][:LONGEST_NAME]), ""
     for owner in _owners_of(finder, cells, unit):
+        if not owner.sample:
+            alone = f"{owner.column}s"
+            notes.append(f"{owner.told}: what is said here is about these {alone} alone.")
+            continue
         if not owner.crossing and owner.fewest < _TWO:
             notes.append(
                 f"{owner.told}: what is of the variants and what of these nobody can tell."
@@ -213,7 +221,7 @@ def _over(finder: ColumnFinder, cells: ReadsCells, unit: int, notes: list[str]) 
         return FoundUnit(owner.place, unit)
     if doubt := sorted_doubt(name, cells(unit)):
         notes.append(doubt)
-    return FoundUnit(unit)
+    return FoundUnit(unit, alone=alone)
 
 
 _TWO: Final = 2
@@ -251,7 +259,7 @@ def _owners_of(finder: ColumnFinder, cells: ReadsCells, unit: int) -> list[_Owne
             continue
         fewest = fewest_units(rows)
         if not whose and crossing:
-            if fewest < ENOUGH or not pairs_go_together(own, units):
+            if fewest < FEWEST_GROUPS or not pairs_go_together(own, units):
                 continue
             told += ", and differences of one go together by more than chance"
         elif not whose:
@@ -260,16 +268,52 @@ def _owners_of(finder: ColumnFinder, cells: ReadsCells, unit: int) -> list[_Owne
             told += ", and these go together by more than chance"
         if _has_blanks(finder, every, place, told=whose):
             continue
-        found.append((len(set(rows)), _Owner(place, column, told, crossing, fewest)))
+        sample = whose or not crossing or fewest >= ENOUGH
+        found.append((len(set(rows)), _Owner(place, column, told, crossing, fewest, sample)))
     return [owner for _, owner in sorted(found)]
 
 
 def _may_group(finder: ColumnFinder, place: int) -> bool:
-    """Whether a column of no usual name can say what goes together: words, or ids."""
+    """Whether a column of no usual name can say what goes together: words, ids, or a numbering."""
     header = finder.table.headers[place]
     if not header or not may_group(header):
         return False
-    return plain(header).endswith("_id") or not is_metric(finder.cells(place))
+    if not _is_number(finder, place):
+        return True
+    return not less_is_better(header) and _numbers_groups(
+        [unit_text(cell) for cell in finder.cells(place)]
+    )
+
+
+def _is_number(finder: ColumnFinder, place: int) -> bool:
+    """Whether a column has numbers, and no ids by its name."""
+    header = plain(finder.table.headers[place])
+    return not header.endswith("_id") and is_metric(finder.cells(place))
+
+
+def _numbers_groups(texts: Sequence[str]) -> bool:
+    """Whether whole numbers may be those of groups: a few, each of which is there again."""
+    values = set(texts)
+    return FEWEST_GROUPS <= len(values) <= len(texts) / _TWO and all(
+        text.isdecimal() and len(text) <= _DIGITS for text in values
+    )
+
+
+_DIGITS: Final = 8
+
+
+def _is_divided(rows: Sequence[tuple[str, tuple[str, ...]]]) -> bool:
+    """Whether all values have about as many rows of each variant, as a design divides them.
+
+    What is measured does not come out like that; it may be alike in what scores are alike in.
+    """
+    counts = Counter(rows)
+    values, variants = {value for value, _ in rows}, {variant for _, variant in rows}
+    whole = len(counts) == len(values) * len(variants)
+    return whole and max(counts.values()) <= _EVENLY * min(counts.values())
+
+
+_EVENLY: Final = 1.5
 
 
 def _has_blanks(finder: ColumnFinder, own: Sequence[UnitCell], place: int, *, told: bool) -> bool:
@@ -302,6 +346,8 @@ def _group(finder: ColumnFinder, cells: ReadsCells, unit: int) -> int:
         if not all(one.unit for one in own):
             continue
         rows = [(one.unit, one.variant) for one in own]
+        if pairs(rows) and _is_number(finder, place) and not _is_divided(rows):
+            continue
         if len(set(rows)) * 2 <= len(rows) and rows_go_together(
             own, cells(unit) if unit >= 0 else ()
         ):

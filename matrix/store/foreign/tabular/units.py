@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from math import lgamma, log
 from operator import attrgetter
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from matrix.store.foreign.results import ForeignRow, pairs_something, shown
 from matrix.store.foreign.tabular.names import is_whose, plain
 
 Key = tuple[str, str, tuple[str, ...]]
+Telling = Literal["column", "its end", "file", "nothing"]
+"""What tells rows apart: a column, one that says how results ended, or their files."""
 
 
 def pairs(rows: Iterable[tuple[str, tuple[str, ...]]]) -> bool:
@@ -126,14 +128,17 @@ def splits(rows: Sequence[tuple[str, str, tuple[str, ...]]]) -> str:
 
 
 def numbered(
-    rows: Sequence[ForeignRow], unit: str, telling: Callable[[Sequence[Sequence[int]]], str]
+    rows: Sequence[ForeignRow],
+    unit: str,
+    telling: Callable[[Sequence[Sequence[int]]], tuple[str, Telling]],
 ) -> tuple[list[ForeignRow], str, str]:
     """Rows of one unit and variant as its repeats, in the order of the file.
 
     Args:
         rows: The results, none with a repeat.
         unit: What units are called.
-        telling: Which column tells apart the rows of each group of places; empty for none.
+        telling: Which column tells apart the rows of each group of places, empty for none, and
+            what it is that does.
 
     Returns:
         The rows, what there is to say of it, and what is a mistake about it; one of them is empty.
@@ -146,24 +151,32 @@ def numbered(
     if not several or not (pairs_something(rows) or one_variant):
         return list(rows), "", ""
     units = len({(scenario, unit) for scenario, unit, _ in several})
-    if column := telling(list(several.values())):
-        return list(rows), "", _not_said(rows, next(iter(several.values())), units, (unit, column))
+    column, how = telling(list(several.values()))
+    if column:
+        own = next(iter(several.values()))
+        return list(rows), "", _not_said(rows, own, units, (unit, column), ends=how == "its end")
     found = list(rows)
     for own in several.values():
         for number, place in enumerate(own, 1):
             found[place] = rows[place]._replace(repeat=str(number))
     total = len({(row.scenario, row.unit) for row in rows})
     most = max(map(len, several.values()))
+    apart = "only their files tell" if how == "file" else "no column tells"
     told = (
-        f"{units:,} of {total:,} units have several rows for a variant (up to {most:,}), and no "
-        "column tells them apart: they are taken as repeats of the unit in the order of the file, "
+        f"{units:,} of {total:,} units have several rows for a variant (up to {most:,}), and "
+        f"{apart} them apart: they are taken as repeats of the unit in the order of the file, "
         "which are averaged and never counted as units."
     )
     return found, told, ""
 
 
 def _not_said(
-    rows: Sequence[ForeignRow], own: Sequence[int], units: int, columns: tuple[str, str]
+    rows: Sequence[ForeignRow],
+    own: Sequence[int],
+    units: int,
+    columns: tuple[str, str],
+    *,
+    ends: bool,
 ) -> str:
     """That a column tells rows of a unit apart, and what of it nobody has said."""
     unit, column = columns
@@ -173,6 +186,11 @@ def _not_said(
         f"the unit {shown(first.unit)} is there twice for {', '.join(first.levels)}: at "
         f"{first.where} and {second.where}{more}; {column} tells these rows apart"
     )
+    if ends:
+        return (
+            f"{twice}, and how they ended: where later rows are further tries, keep the last of "
+            "each (pandas: drop_duplicates([...], keep='last'))"
+        )
     if is_whose(column):
         return (
             f"{twice}, and whose they are: --unit {column} --repeat {unit} is for a verdict about "
