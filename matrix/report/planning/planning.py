@@ -26,8 +26,9 @@ from matrix.stats.estimates.figures import of_each
 from matrix.stats.estimates.proportions import discordant_needed
 from matrix.stats.planning.gate_chance import MOST_ROUNDS
 from matrix.stats.planning.paired_rounds import PairedRounds
-from matrix.stats.planning.planning import ScoredRounds, gate_of
+from matrix.stats.planning.planning import ScoredRounds, gate_of, yes_no_scores
 from matrix.stats.planning.yes_no_chance import YesNoScores
+from matrix.stats.planning.yes_no_samples import YesNoSamples
 from matrix.stats.rounds.rules import MIN_ROUNDS, design_effect
 
 ALMOST_SURE = 0.999
@@ -325,7 +326,7 @@ def shown_by(question: PowerQuestion, rounds: int) -> Shown:
 
 def _smallest_effect(question: PowerQuestion, rounds: int, goal: PowerGoal) -> float | None:
     scores = _scores(question)
-    if isinstance(scores, YesNoScores):
+    if isinstance(scores, YesNoScores | YesNoSamples):
         # with fewer rounds than the failure gate takes, it is said of the scores alone
         scores = replace(scores, opens=min(scores.opens, rounds))
     return scores.smallest_effect(rounds, question.sd, goal)
@@ -335,7 +336,9 @@ def _scores(question: PowerQuestion) -> ScoredRounds:
     if question.apart is None:
         return PairedRounds(question.pairs, question.lacking)
     opens = ceil(gate_pairs(question) / question.pairs)
-    return YesNoScores(question.apart, question.pairs, question.lacking, opens)
+    return yes_no_scores(
+        question.apart, question.pairs, question.lacking, paired=question.paired, opens=opens
+    )
 
 
 def _looks(goal: PowerGoal) -> bool:
@@ -361,6 +364,7 @@ def _rounds(question: PowerQuestion, effect: float | None, sd: float | None = No
         rate=question.failure_rate,
         missing=question.lacking,
         yes_no=question.apart,
+        paired=question.paired,
     )
 
 

@@ -163,6 +163,8 @@ def _of_values(question: PowerQuestion) -> list[tuple[str, str]]:
 
 def differing_counted(question: PowerQuestion) -> str:
     """That the rule on differing pairs is in all rounds and chances."""
+    if not question.paired:
+        return "chances are those of the verdict's own rule for rates of two samples"
     return f"counts that a yes/no winner takes {question.differing_pairs} differing pairs"
 
 

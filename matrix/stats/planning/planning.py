@@ -19,9 +19,10 @@ from matrix.stats.planning.gate_chance import MOST_ROUNDS, FailureGate
 from matrix.stats.planning.paired_rounds import PairedRounds
 from matrix.stats.planning.power import PowerGoal, rounds_needed
 from matrix.stats.planning.yes_no_chance import YesNoScores
+from matrix.stats.planning.yes_no_samples import YesNoSamples
 from matrix.stats.rounds.rules import MIN_ROUNDS, design_effect
 
-ScoredRounds: TypeAlias = PairedRounds | YesNoScores
+ScoredRounds: TypeAlias = PairedRounds | YesNoScores | YesNoSamples
 """The scores of a plan: of many values, or of two."""
 
 MOST_GATE_PAIRS = 10_000_000
@@ -102,6 +103,7 @@ def rounds_to_win(
     rate: float = 0.0,
     missing: float | None = None,
     yes_no: float | None = None,
+    paired: bool = True,
 ) -> RoundsToWin:
     """Rounds that naming a winner takes.
 
@@ -120,6 +122,7 @@ def rounds_to_win(
         missing: Share of sessions that have no score, if that is not ``rate``.
         yes_no: Of scores of two values, how far these are apart: a winner then takes a number of
             differing pairs, too, and chances are simulated. ``None`` for other scores.
+        paired: Whether rounds have sessions of all variants; otherwise each has rows of its own.
     """
     if pairs_per_round < 1:
         raise ValueError(f"a round has at least one pair of sessions; got {pairs_per_round}")
@@ -133,7 +136,7 @@ def rounds_to_win(
     alone: ScoredRounds = PairedRounds(pairs_per_round, unscored)
     values = alone
     if yes_no is not None:
-        alone = YesNoScores(yes_no, pairs_per_round, unscored)
+        alone = yes_no_scores(yes_no, pairs_per_round, unscored, paired=paired)
         values = replace(alone, opens=opens)
     scores = None if effect is None else _rounds_to_show(effect, sd, goal, alone)
     least = RoundsToWin(scores, opens)
@@ -147,6 +150,24 @@ def rounds_to_win(
     if not rate and enough(least.total):
         return least
     return replace(least, at_rate=_fewest(enough, least.total, MOST_ROUNDS) or MOST_ROUNDS)
+
+
+def yes_no_scores(
+    apart: float, pairs: int, missing: float, *, paired: bool, opens: int = MIN_ROUNDS
+) -> YesNoScores | YesNoSamples:
+    """Scores of two values of a plan.
+
+    Args:
+        apart: How far the two values are from each other.
+        pairs: Pairs of sessions in a round, where there are any.
+        missing: Share of sessions without a score that leaves as many complete pairs; of rows that
+            nothing pairs, as many of them have a score as two of these would have both.
+        paired: Whether there are pairs.
+        opens: Rounds before which no winner is named whatever the scores.
+    """
+    if paired:
+        return YesNoScores(apart, pairs, missing, opens)
+    return YesNoSamples(apart, 1.0 - (1.0 - missing) ** 2, opens)
 
 
 def _rounds_to_show(effect: float, sd: float, goal: PowerGoal, scores: ScoredRounds) -> int:

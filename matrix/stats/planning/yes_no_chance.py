@@ -22,14 +22,12 @@ from matrix.stats.estimates.student import t_quantile
 from matrix.stats.looks.boundary import Boundary
 from matrix.stats.planning.gate_chance import DRAWS, horizon_of
 from matrix.stats.planning.paired_rounds import wrong_sizes
-from matrix.stats.planning.power import PowerGoal, power_of_rounds, smallest_effect
+from matrix.stats.planning.power import PowerGoal, power_of_rounds
+from matrix.stats.planning.yes_no_samples import smallest_shown
 from matrix.stats.rounds.rules import MIN_ROUNDS
 
 MOST_PAIRS: Final = 2048
 """A plan of more pairs of sessions, over all rivals, is not simulated: see `YesNoScores.chance`."""
-
-STEP: Final = 1.02
-"""Ratio of neighbouring differences that are tried for the smallest one that is shown."""
 
 Values = npt.NDArray[Any]
 
@@ -87,16 +85,7 @@ class YesNoScores:
         Returns:
             The difference, below the distance of the two values; ``None`` if there is none.
         """
-        start = smallest_effect(n, sd, goal)
-        if start is None or n < self.opens:
-            return None
-        effect = min(start, self.apart) / STEP
-        while effect > start / 2 and self.chance(n, effect, sd, goal) >= goal.power:
-            effect /= STEP
-        while (effect := effect * STEP) < self.apart:
-            if self.chance(n, effect, sd, goal) >= goal.power:
-                return effect
-        return None
+        return smallest_shown(self, n, sd, goal)
 
     def _world(self, effect: float, sd: float) -> _World:
         """Scores with this difference and spread, both in distances of the two values."""
