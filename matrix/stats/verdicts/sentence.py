@@ -112,7 +112,8 @@ def _no_difference(words: Wording) -> str:
     if difference < 0:
         reach, way = f"{high} higher to {low} lower", "lower"
     names = words.in_question
-    over = f"over {words.rounds}{words.looked}{',' if words.looked else ''}"
+    ends_apart = "," if words.looked or words.unpaired else ""
+    over = f"over {words.rounds}{words.looked}{ends_apart}"
     left = "" if names == words.names else " left"
     shown = f"No winner shown among {len(names)} variants{left}{words.on_metric}"
     if len(names) == 2:
