@@ -117,7 +117,7 @@ def observe(
     """
     findings: list[IssueFound] = []
     update: dict[str, Any] = {"turns": output.turn, "blanks": 0}
-    looped = _loop(state, output, findings)
+    looped = _loop(state, output, log, findings)
     update |= looped
     is_new = "repeats" not in looped
     pulses = _pulses(state, output, world, findings) if is_new else _none(state, output)
@@ -339,14 +339,23 @@ def _public(output: Output) -> HeardOutput:
     return output.reading if not output.parts.asides else read(output.parts.public)
 
 
-def _loop(state: PlaytestState, output: Output, findings: list[IssueFound]) -> dict[str, Any]:
+def _loop(
+    state: PlaytestState, output: Output, log: MessageLog, findings: list[IssueFound]
+) -> dict[str, Any]:
     forced = output.announced or output.label.segue == "forced"
-    may_repeat = output.label.type == RECAP or (forced and output.reading.length <= _SHORT_RETURN)
-    loop, sketches = issues.detect_loop(output.reading, state.sketches, may_repeat=may_repeat)
+    if output.label.type == RECAP or (forced and output.reading.length <= _SHORT_RETURN):
+        return {}  # these may say something again
+    told: dict[int, list[str]] = {}
+    for line in (log[position] for position in range(len(log))):
+        if line.speaker == NARRATOR:
+            told.setdefault(line.turn, []).append(line.text)
+    public, asides = output.parts
+    pieces = [text for text in (public, *(aside.text for aside in asides)) if text]
+    loop = issues.detect_loop(pieces, told)
     if loop is None:
-        return {"sketches": sketches}
+        return {}
     findings.append(loop)
-    return {"sketches": sketches, "repeats": (*state.repeats, output.turn)[-LOOP_LIMIT:]}
+    return {"repeats": (*state.repeats, output.turn)[-LOOP_LIMIT:]}
 
 
 def _contradictions(

@@ -6,12 +6,16 @@ in the session's resources, so that a branch with another prompt needs nothing c
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Count = Annotated[int, Field(ge=0, lt=2**31)]
 """Also a place in the log: states may come from a file."""
+
+
+_NO_LONGER: Final = frozenset({"sketches"})
+"""Parts that states of earlier versions have and nothing needs."""
 
 
 class _Small(BaseModel):
@@ -130,7 +134,6 @@ class PlaytestState(_Small):
     moments: MomentBook = MomentBook()
     relays: RelayBook = RelayBook()
     dropped: DroppedHistory | None = None
-    sketches: tuple[tuple[int, ...], ...] = ()
     repeats: tuple[int, ...] = ()
     facts: tuple[Fact, ...] = ()
     strangers: tuple[str, ...] = ()
@@ -138,6 +141,13 @@ class PlaytestState(_Small):
     beats: tuple[int, ...] = ()
     dead: dict[str, int] = {}
     broken: tuple[str, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_earlier_versions(cls, state: Any) -> Any:
+        if isinstance(state, dict) and not _NO_LONGER.isdisjoint(state):
+            return {name: part for name, part in state.items() if name not in _NO_LONGER}
+        return state
 
     def seat_of(self, name: str) -> Seat | None:
         """The seat that somebody has, by name as it is spelt."""
