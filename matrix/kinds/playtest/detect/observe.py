@@ -309,15 +309,16 @@ def _moments(
     state: PlaytestState, output: Output, world: World, log: MessageLog, findings: list[IssueFound]
 ) -> MomentBook:
     book, parts = state.moments, output.parts
+    if book.kept and parts.public:
+        story = output.label.type == PULSE or has_ended(output)
+        book, spoiled = find_spoiled(book, parts.public, output.turn, log, story=story)
+        findings += [spoiled_finding(turn, name) for turn, name in spoiled]
     if book.open and parts.public:
-        book, paid = find_payoffs(book, _public(output), output.turn)
+        book, paid = find_payoffs(book, _public(output), output.turn, log)
         for secret, words in paid:
-            detail = f"moment of turn {secret.turn}: {', '.join(words)}"
+            detail = f"moment of turn {secret.turn}: {', '.join(words) or 'read out to all'}"
             value = float(secret.turn)
             findings.append(IssueFound("private_payoff", secret.target, detail, value=value))
-    if book.kept and parts.public:
-        book, spoiled = find_spoiled(book, parts.public, log)
-        findings += [spoiled_finding(turn, name) for turn, name in spoiled]
     for aside in parts.asides:
         table = (message.text for message in log.channel(TABLE))
         familiar = (*table, parts.public, *guide_names(world.guide))

@@ -61,7 +61,7 @@ class TangentBook(_Small):
 
 
 class Secret(_Small):
-    """A private moment that has not paid off yet, and the words that would show that it has."""
+    """A private moment that has not paid off yet, and words that would show that it has."""
 
     turn: int
     target: str
@@ -71,12 +71,14 @@ class Secret(_Small):
 class MomentBook(_Small):
     """Private moments: how many, how many paid off, those still open, and how they were placed.
 
-    ``kept`` are those that nobody else knows of, each with the turn and the player; ``told`` counts
-    those that the player shared, ``spoiled`` those that the narrator gave away. The rest are sums
-    over all of them of what :class:`~matrix.kinds.playtest.detect.moments.Placing` has.
+    ``followed`` counts those of which it could be seen whether they pay off. ``kept`` are those
+    that nobody else knows of, each with the turn and the player; ``told`` counts those that the
+    player shared, ``spoiled`` those that the narrator gave away. The rest are sums over all of them
+    of what :class:`~matrix.kinds.playtest.detect.moments.Placing` has.
     """
 
     count: int = 0
+    followed: int = 0
     paid: int = 0
     open: tuple[Secret, ...] = ()
     kept: tuple[tuple[int, str], ...] = ()
