@@ -14,6 +14,7 @@ from tests.kinds.playtest.script import PROSE, Script, label, plan
 from tests.kinds.playtest.test_playtest_private import SECRET, private
 from tests.kinds.playtest.test_playtest_private import play as play_with_secret
 from tests.kinds.playtest.test_playtest_session import play
+from tests.kinds.playtest.test_playtest_tangents import off_until
 
 OFF = label("tangent-response", group_off_story=True)
 ANYWAY = "Anyway, back to the story: the train still stands at the platform."
@@ -61,7 +62,8 @@ def with_tangent(back: str, said: str = PROSE[4]) -> tuple[Played, str]:
     who = play(Script(), max_turns=1).prelude[1]["name"]
     outputs = [*PROSE[:4], said, *PROSE[5:]]
     labels = {3: OFF, 4: label("clarification"), 5: back}
-    return play(Script(narrator=outputs, labels=labels, say=say), max_turns=7), who
+    script = Script(narrator=outputs, labels=labels, say=say, relay=off_until(4))
+    return play(script, max_turns=7), who
 
 
 def test_a_tangent_is_told_over_its_turns_with_who_left_how_it_ended_and_how_well() -> None:

@@ -368,6 +368,13 @@ def test_a_beat_beside_a_phrase_that_was_told_before_is_kept() -> None:
     assert played.of_kind("loop")[0].detail.startswith("all of the output was said in turn 1: ")
 
 
+def test_phrases_of_long_ago_are_loops_but_no_circle_that_ends_a_session() -> None:
+    played = play(Script(narrator=[*PROSE, *PROSE[:3]]))
+    assert [event.turn for event in played.of_kind("loop")] == [17, 18, 19]
+    assert [event.data for event in played.of_kind("loop")] == [{"turns": [n]} for n in (1, 2, 3)]
+    assert played.ended == ("completed", "concluded")
+
+
 def test_a_state_of_an_earlier_version_is_still_read() -> None:
     state = play(Script(), max_turns=2).checkpoints[-1].state
     known = PlaytestState.model_validate_json(state)

@@ -65,7 +65,8 @@ def detect_loop(pieces: Sequence[str], told: Mapping[int, Sequence[str]]) -> Iss
     share = f"{found.share:.0%}" if found.share < 1 else "all"
     turns = f"turn{'s' if len(found.turns) > 1 else ''} {', '.join(map(str, found.turns))}"
     detail = f"{share} of the output was said in {turns}: {quoted(found.words)}"
-    return IssueFound("loop", "narrator", detail, ERROR, round(found.share, 3))
+    data: Mapping[str, JSON] = {"turns": list(found.turns)}
+    return IssueFound("loop", "narrator", detail, ERROR, round(found.share, 3), data)
 
 
 def detect_forced_segue(reading: HeardOutput, segue: str, *, worded: bool) -> IssueFound | None:

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from matrix.kinds.context import MessageLog
 from matrix.kinds.playtest.detect import issues, tangents
 from matrix.kinds.playtest.detect.asides import SplitOutput
-from matrix.kinds.playtest.detect.classify import PULSE, RECAP, TANGENT, Classification
+from matrix.kinds.playtest.detect.classify import PRIVATE, PULSE, RECAP, TANGENT, Classification
 from matrix.kinds.playtest.detect.history import NARRATOR, REACTION, RELAY, SYSTEM, TABLE
 from matrix.kinds.playtest.detect.issues import IssueFound, quoted
 from matrix.kinds.playtest.detect.moments import (
@@ -40,6 +40,9 @@ from matrix.model.records import Message
 LOOP_LIMIT: Final = 3
 LOOP_WINDOW: Final = 6
 """So many repeated outputs among so many in a row, and the narrator is beyond recovery."""
+
+LOOP_REACH: Final = 12
+"""Turns back to which a repetition counts for that: an old phrase again is an issue, no circle."""
 
 _SHORT_RETURN: Final = 30
 """Words up to which a forced return has no scene in it that it could repeat."""
@@ -260,17 +263,26 @@ def _tangent(
     relay = next((message.text for message in before if message.label == RELAY), "")
     book, ended = tangents.follow(
         _explored(state.tangents, output, relay, met=not off_story),
-        output.turn,
-        off_story=off_story,
-        pulse=advanced,
-        segue="forced" if output.announced and (off_story or running) else label.segue,
-        quality=label.segue_quality,
-        left=_who_left(before, relay) if off_story else None,
-        told=output.reading.spoken,
+        tangents.Met(
+            output.turn,
+            output.reading.spoken,
+            off_story=off_story,
+            back=_is_at_the_story(relay) and not label.group_off_story,
+            advanced=advanced or has_ended(output),
+            leads=label.type not in (TANGENT, PRIVATE),
+            segue="forced" if output.announced and (off_story or running) else label.segue,
+            quality=label.segue_quality,
+            left=_who_left(before, relay) if off_story else None,
+        ),
     )
     if ended:
         findings.append(tangent_finding(ended))
     return book
+
+
+def _is_at_the_story(relay: str) -> bool:
+    """Whether a group that has said something has said nothing off the story."""
+    return bool(relay) and not tangents.looks_off_story(relay)
 
 
 def _explored(book: TangentBook, output: Output, relay: str, *, met: bool) -> TangentBook:
@@ -298,9 +310,17 @@ def tangent_finding(ended: tangents.EndedTangent) -> IssueFound:
     return IssueFound("tangent", ended.initiator, ended.detail, severity, value, ended.data)
 
 
-def close_tangent(state: PlaytestState) -> Observation:
-    """End a tangent that is still under way when the session ends."""
-    book, ended = tangents.close(state.tangents, max(state.turns, state.tangents.since), "none")
+def close_tangent(state: PlaytestState, log: MessageLog) -> Observation:
+    """End a tangent that is still under way when the session ends.
+
+    Where the newest output has led back, and the group has gone along, it was over with that.
+    """
+    last = [line for line in log.tail(TABLE, 1) if line.label == RELAY]
+    if state.tangents.returned and any(_is_at_the_story(line.text) for line in last):
+        book, ended = tangents.close_returned(state.tangents)
+    else:
+        until = max(state.turns, state.tangents.since)
+        book, ended = tangents.close(state.tangents, until, "none")
     found = [tangent_finding(ended)] if ended else []
     return Observation(state.model_copy(update={"tangents": book}), found)
 
@@ -356,7 +376,9 @@ def _loop(
     if loop is None:
         return {}
     findings.append(loop)
-    return {"repeats": (*state.repeats, output.turn)[-LOOP_LIMIT:]}
+    circles = max(loop.data["turns"] if loop.data else ()) >= output.turn - LOOP_REACH
+    repeats = (*state.repeats, output.turn)[-LOOP_LIMIT:] if circles else state.repeats
+    return {"repeats": repeats}
 
 
 def _contradictions(

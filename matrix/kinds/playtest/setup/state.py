@@ -35,8 +35,10 @@ class TangentBook(_Small):
 
     ``kind`` is what the one under way began with, ``subjects`` how many it has had, and ``words``
     those by which the narrator would take it up. ``handled`` is how each that is over
-    was met, from 0 to 1, in order. ``explored`` counts turns in which the group looked around in
-    the story, and ``followed`` those of them that were met as such.
+    was met, from 0 to 1, in order. ``returned`` is the turn of the newest output if that has led
+    back to the story (else 0), with ``segue``, ``quality`` and whether it ``took_up`` the tangent:
+    what the group does next decides whether it is over. ``explored`` counts turns in which the
+    group looked around in the story, and ``followed`` those of them that were met as such.
     """
 
     since: int = 0
@@ -49,6 +51,8 @@ class TangentBook(_Small):
     handled: tuple[float, ...] = ()
     explored: int = 0
     followed: int = 0
+    returned: int = 0
+    took_up: bool = False
     segue: str = ""
     quality: float | None = None
     count: int = 0
