@@ -153,3 +153,12 @@ def test_metrics_have_every_score_of_the_session_but_single_judgements() -> None
             short = name.removeprefix("quality_").removeprefix("part_").replace("_", " ")
             assert f"{short} {played.values[name]:.4g}" in text
     assert "fine" in shown["Quality"], "and why the judge says so"
+
+
+def test_every_finding_with_a_severity_is_an_issue_of_the_report() -> None:
+    """Page and JUnit go by severity: a secret that was given away is one there as well."""
+    secret = "A moth-eaten glove in your pocket hums your grandmother's lullaby."
+    played = play_with_secret(f"{PROSE[2]} {secret}\n\n[To Sam only] {secret}", label("pulse"))
+    assert [event.severity for event in played.of_kind("private_spoiled")] == ["warning"]
+    own = sections(played)
+    assert own.issues is None or "private_spoiled" in own.issues
