@@ -58,7 +58,9 @@ def test_a_flaw_or_a_missing_end_scores_lower() -> None:
         assert overall(forced) < overall(clean)
         assert overall(looped) < overall(clean)
         assert overall(cut) < overall(clean)
-    assert re.search(r"returns? to the story (?:is|are) forced", verdict(forced).reason)
+    told = verdict(forced).reason
+    assert "Returns to the story are forced." in told
+    assert not re.search(r"\d", told)  # what is counted stands in the scores, and may be otherwise
 
 
 def test_a_thing_in_two_states_is_a_contradiction() -> None:

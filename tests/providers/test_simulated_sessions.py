@@ -184,3 +184,15 @@ def test_an_answer_needs_no_more_than_its_messages() -> None:
     session = play_session(7)
     again = make_call(list(session.messages[:-1]), 99)
     assert answer(again, Traits()) == answer(make_call(list(session.messages[:-1]), 99), Traits())
+
+
+def test_nobody_is_thanked_for_what_another_said(sessions: list[Session]) -> None:
+    """Who a way back names is whom the relay named for it; of who said "me" it knows no name."""
+    thanked = 0
+    for session in sessions:
+        answers = session.outputs[len(session.outputs) - len(session.relays) :]
+        for relay, output in zip(session.relays, answers, strict=True):
+            for names in re.findall(r"What (\w+) said makes you all|closed on (\w+)'s", output):
+                thanked += 1
+                assert "".join(names) in relay
+    assert thanked

@@ -12,7 +12,8 @@ import yaml
 import matrix
 from matrix import api
 from matrix.model.errors import BadInput
-from matrix.report.groups.told import aggregate_sections, aggregates_as_data
+from matrix.report.groups.issues import Issue
+from matrix.report.groups.told import aggregate_sections, aggregates_as_data, issues_section
 
 SPEC: dict[str, Any] = {
     "name": "groups",
@@ -244,3 +245,14 @@ def test_a_run_without_players_factors_or_issues_is_grouped_by_what_it_has(tmp_p
     assert (found.ranking, found.issues) == ((), ())
     told = "\n".join(one.as_text(80) for one in aggregate_sections(found, 80, 5))
     assert "nothing that the kind looks for" in told
+
+
+def test_a_list_of_issues_has_each_kind_however_often_another_comes() -> None:
+    """The gravest are first all the same, and a list that has room is whole."""
+    kinds = [("loop", "error")] * 30 + [("stuck", "warning")] * 30 + [("lost", "warning")]
+    found = [Issue(k, s, f"s{at}", at, "x", {}, "", "") for at, (k, s) in enumerate(kinds)]
+    section = issues_section(found, 10, "run")
+    assert [row[1] for row in section.rows] == ["loop"] * 5 + ["stuck"] * 4 + ["lost"]
+    assert [row[2] for row in section.rows[:2]] == ["s0", "s1"]
+    assert section.notes[0].startswith("51 more")
+    assert len(issues_section(found, 100, "run").rows) == 61

@@ -228,7 +228,7 @@ class PlaytestKind:
         if table.options.interview is not None:
             await interview_player(ctx, table, state, table.options.interview)
             return
-        state, findings = close_tangent(state)
+        state, findings = close_tangent(state, ctx.log)
         emit(ctx, findings)
         if table.options.survey and state.turns:
             await survey_players(ctx, table, state, table.options.survey)

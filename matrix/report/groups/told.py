@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -246,6 +247,18 @@ def _sessions(title: str, sessions: Sequence[RankedSession], digits: int, none: 
     return Section(f"{title}:", headers, rows, (1 + len(unit),))
 
 
+def listed_issues(issues: Sequence[Issue], most: int) -> list[Issue]:
+    """So many issues, in their order: of each kind in turn, so that a frequent one hides none."""
+    if len(issues) <= most:
+        return list(issues)
+    seen = Counter[str]()
+    places = []
+    for at, one in enumerate(issues):
+        places.append((seen[one.kind], at))
+        seen[one.kind] += 1
+    return [issues[at] for at in sorted(at for _, at in sorted(places)[:most])]
+
+
 def issues_section(issues: Sequence[Issue], most: int, run: str) -> Section:
     """What went wrong, with turn and quote."""
     if not issues:
@@ -260,7 +273,7 @@ def issues_section(issues: Sequence[Issue], most: int, run: str) -> Section:
             _levels(one.levels),
             _quote(one.quote),
         ]
-        for one in issues[:most]
+        for one in listed_issues(issues, most)
     ]
     sessions = len({one.session for one in issues})
     told = f"{plural(len(issues), 'issue')} in {plural(sessions, 'session')}"

@@ -26,7 +26,7 @@ from matrix.report.page.failures import (
     looked_at_of,
     to_look_at_of,
 )
-from matrix.report.page.grouped import groups_of, issues_of
+from matrix.report.page.grouped import groups_of, issues_of, listed_in
 from matrix.report.page.known import RunFacts, opening_of
 from matrix.report.page.scores import noise_of, scenarios_of, variants_of
 from matrix.report.page.spending import money_of
@@ -183,7 +183,7 @@ def _wanted(run: RunFacts, frame: Any) -> list[str]:
         first += [one for one in cited if one in there]
     for _, own in examples_of(run, frame):
         first += [str(row["session_id"]) for row in own]
-    return picked(frame, sizes_of(run.tables), first)
+    return picked(frame, sizes_of(run.tables), [*first, *listed_in(run)])
 
 
 def _transcripts(run: RunFacts, frame: Any, chosen: Sequence[str]) -> Iterator[Block]:

@@ -12,6 +12,7 @@ from matrix.report.groups.told import (
     extremes_told,
     grouping_sections,
     issues_section,
+    listed_issues,
     ranking_section,
 )
 from matrix.report.page.blocks import Block, DataTable, TableCell, anchor_of, shade
@@ -42,10 +43,22 @@ def issues_of(run: RunFacts, shown: set[str]) -> Iterator[Block]:
     found = run.grouped
     if found is None or not found.issues:
         return
-    listed = found.issues[:_MOST_ISSUES]
+    listed = listed_issues(found.issues, _MOST_ISSUES)
     table = DataTable.of(issues_section(found.issues, _MOST_ISSUES, found.run))
     yield _by_kind(found.issues)
     yield _linked(table, 2, [(one.session, one.turn) for one in listed], shown)
+
+
+def listed_in(run: RunFacts) -> list[str]:
+    """Sessions that these chapters point to: the best, the worst, the first of each issue."""
+    found = run.grouped
+    if found is None or not found.several:
+        return []
+    first: dict[str, str] = {}
+    for one in found.issues:
+        first.setdefault(one.kind, one.session)
+    ranked = [one.session for _, own in extremes_told(found) for one in own]
+    return [*ranked, *first.values()]
 
 
 def _by_kind(issues: Sequence[Issue]) -> DataTable:

@@ -20,7 +20,6 @@ from matrix.kinds.playtest.detect.issues import (
     detect_returned,
     detect_stuck,
 )
-from matrix.kinds.playtest.detect.loops import KEPT_SKETCHES, are_near, sketch_of
 from matrix.kinds.playtest.detect.reading import read, words_of
 from matrix.kinds.playtest.detect.story.deaths import deaths
 from matrix.kinds.playtest.detect.story.facts import KEPT_FACTS, Utterance
@@ -31,18 +30,19 @@ from matrix.kinds.playtest.setup.state import Fact
 from tests.kinds.playtest.script import PROSE
 
 LONG = f"{PROSE[0]} {PROSE[1]}"
+STOCK = (*PROSE[:5], *(" ".join(text.split()[:6]) for text in PROSE[5:]), "What do you do?")
+"""Sentences and halves of them, of which outputs share some."""
 
 
 # --- loops ---------------------------------------------------------------------------------------
 
 
 def loops(*outputs: str) -> list[bool]:
-    kept: tuple[tuple[int, ...], ...] = ()
+    told: dict[int, list[str]] = {}
     found = []
-    for output in outputs:
-        finding, kept = detect_loop(read(output), kept, may_repeat=False)
-        found.append(finding is not None)
-    assert len(kept) <= KEPT_SKETCHES
+    for turn, output in enumerate(outputs, 1):
+        found.append(detect_loop([output], told) is not None)
+        told[turn] = [output]
     return found
 
 
@@ -57,6 +57,7 @@ def test_a_few_changed_words_do_not_hide_a_loop() -> None:
 
 def test_a_repeated_paragraph_counts_once_it_is_half_of_the_output() -> None:
     assert loops(LONG, f"{LONG}\n\n{PROSE[4]}") == [False, True]
+    assert loops(PROSE[0], PROSE[1], f"{PROSE[1]}\n\n{PROSE[0]}") == [False, False, True]
     assert loops(PROSE[0], f"{PROSE[0]}\n\n{PROSE[4]} {PROSE[5]} {PROSE[6]}") == [False, False]
 
 
@@ -65,20 +66,45 @@ def test_ordinary_prose_and_a_repeated_closing_question_are_no_loop() -> None:
     assert loops(*outputs) == [False] * len(outputs)
 
 
-def test_a_recap_may_repeat() -> None:
-    _, kept = detect_loop(read(LONG), (), may_repeat=False)
-    assert detect_loop(read(LONG), kept, may_repeat=True)[0] is None
+def runs(text: str) -> list[tuple[str, ...]]:
+    words = words_of(text)
+    return list(zip(*(words[start:] for start in range(4)), strict=False))
 
 
-@given(st.lists(st.sampled_from(words_of(" ".join(PROSE))), min_size=1, max_size=60))
-def test_every_paragraph_is_near_itself(words: list[str]) -> None:
-    assert are_near(sketch_of(words), sketch_of(list(words)))
+@given(st.lists(st.lists(st.sampled_from(STOCK), min_size=1, max_size=8), max_size=12))
+def test_no_output_is_a_loop_that_says_mostly_new_things(outputs: list[list[str]]) -> None:
+    """By a recount of runs of four words; what was said before word for word always is one."""
+    told: dict[int, list[str]] = {}
+    for turn, text in enumerate(("\n\n".join(parts) for parts in outputs), 1):
+        before = {run for (earlier,) in told.values() for run in runs(earlier)}
+        share = sum(run in before for run in runs(text)) / len(runs(text))
+        found = detect_loop([text], told)
+        if found is not None:
+            assert found.value is not None
+            assert 0.5 <= found.value <= round(share, 3)
+        else:
+            assert [text] not in told.values()
+        told[turn] = [text]
 
 
-def test_sketches_are_few_small_numbers() -> None:
-    sketch = sketch_of(words_of(LONG))
-    assert len(sketch) == 8
-    assert all(0 <= value < 2**20 for value in sketch)
+def test_phrases_that_many_outputs_have_do_not_make_a_loop() -> None:
+    """Each sentence of the last output was told, but never half of it at once."""
+    outputs = [f"{PROSE[at]} {PROSE[at + 4]}" for at in range(4)]
+    assert loops(*outputs, " ".join(PROSE[1:8:2]))[-1] is False
+    assert loops("Not long. Nothing has moved. Not that you saw.", "Yes. Nothing has moved.") == [
+        False,
+        False,
+    ]
+
+
+def test_a_loop_says_how_much_of_it_was_told_and_where() -> None:
+    told = {3: [f"{LONG} {PROSE[2]}"], 4: [PROSE[3]]}
+    found = detect_loop([f"{LONG} {PROSE[7]}"], told)
+    assert found is not None
+    again, all_of_it = runs(LONG), runs(f"{LONG} {PROSE[7]}")
+    assert found.value == round(len(again) / len(all_of_it), 3)
+    assert found.detail.startswith(f"{len(again) / len(all_of_it):.0%} of the output was said in")
+    assert "turn 3: steam rolls along the platform" in found.detail
 
 
 # --- forced segues -------------------------------------------------------------------------------

@@ -104,6 +104,9 @@ SAID = [
         "Ned lifts the lantern off its hook. Ada follows Ned and keeps hold of the rope.",
         'Ned asks: "Can anybody read the brass plate?" Ada holds the rope.',
         "I follow Ned and keep hold of the rope.",
+        "I think we lift the green lantern off its hook.",
+        "We lift the green lantern off its hook. It was Ned's idea.",
+        "We go down. It was Ivo's idea.",
         'We got sidetracked, because Ivo said: "Who brought crisps? I can\'t be brave on crisps."',
         "We lift the lantern and hold the rope.",
         "Ada has doubts, but we go down.",
@@ -122,6 +125,9 @@ def test_words_that_are_where_they_belong_are_not_called_misattributed(relay: st
         ('Ivo asks: "Can anybody read the brass plate?"', "Ivo", "Ned"),
         ("We go down. Ned keeps hold of the rope and follows.", "Ned", "Ada"),
         ("I lift the green lantern off its hook.", "Ada", "Ned"),
+        ("I think I lift the green lantern off its hook.", "Ada", "Ned"),
+        ("We lift the green lantern off its hook. It was Ivo's idea.", "Ivo", "Ned"),
+        ("We go down. We keep hold of the rope. That was all Ivo\u2019s idea.", "Ivo", "Ada"),
     ],
 )
 def test_words_in_the_wrong_mouth_are_told(relay: str, claimed: str, speaker: str) -> None:

@@ -129,26 +129,59 @@ def test_a_player_who_tells_the_others_is_heard_and_so_is_the_secret() -> None:
     assert (played.values["private_shared"], played.values["private_spoiled"]) == (1.0, 0.0)
 
 
-def test_a_secret_that_its_player_keeps_and_the_narrator_reads_out_is_spoiled_once() -> None:
-    out = f"It matters now. {SECRET} Everybody has heard it."
+def told_later(
+    out: str,
+    kind: str,
+    *,
+    reply: str = "I keep it to myself.",
+    secret: str = SECRET,
+    at_last: str = PROSE[5],
+) -> Played:
+    """A secret in turn 2, and an output of turn 4 that has something of it, of a kind."""
     script = Script(
-        narrator=[PROSE[0], f"[To Sam only] {SECRET}", PROSE[1], out, f"Again: {SECRET}"],
+        narrator=[PROSE[0], f"[To Sam only] {secret}", PROSE[1], out, at_last],
+        labels={4: label(kind), 5: label(kind)},
+        private=reply,
         personas=cast(*NAMES),
     )
+    bound, session = binding(options=json.dumps(GROUP)), plan(options=GROUP)
+    prelude = make_prelude(KIND, session, bound.resources, script)
+    return play_session(KIND, session, bound.resources, script, prelude=prelude)
 
-    def played_with(reply: str) -> Played:
-        script.private = reply
-        bound, session = binding(options=json.dumps(GROUP)), plan(options=GROUP)
-        prelude = make_prelude(KIND, session, bound.resources, script)
-        return play_session(KIND, session, bound.resources, script, prelude=prelude)
 
-    kept = played_with("I keep it to myself.")
-    (found,) = kept.of_kind("private_spoiled")
-    assert (found.turn, found.subject, found.value) == (4, "Sam", 2.0)
-    assert kept.values["private_spoiled"] == 1.0
-    assert kept.values["private_shared"] == 0.0
-    told = played_with("I tell the others at once.")
-    assert told.values["private_spoiled"] == 0.0
+PLAIN = "You know what they sang, and who she was, and where it came from."
+"""No word of it is long and rare enough to set it apart."""
+
+
+@pytest.mark.parametrize("secret", [SECRET, PLAIN])
+@pytest.mark.parametrize("kind", ["pulse", "clarification", "recap", "tangent-response"])
+@pytest.mark.parametrize("reply", ["I keep it to myself.", "I tell the others at once."])
+def test_a_secret_that_is_read_out_pays_off_or_is_spoiled_once_and_never_both(
+    secret: str, kind: str, reply: str
+) -> None:
+    """The story makes it everybody's, or it slips out in passing while its player keeps it."""
+    out = f"It matters now. {secret} Everybody has heard it."
+    played = told_later(out, kind, reply=reply, secret=secret, at_last=f"Again: {secret}")
+    spoiled = kind != "pulse" and reply.startswith("I keep")
+    found = played.of_kind("private_spoiled" if spoiled else "private_payoff")
+    assert [(one.turn, one.subject, one.value) for one in found] == [(4, "Sam", 2.0)]
+    assert played.of_kind("private_payoff" if spoiled else "private_spoiled") == []
+    assert played.values["private_spoiled"] == float(spoiled)
+    assert played.values["private_payoff_rate"] == float(not spoiled)
+
+
+def test_what_all_had_heard_before_is_no_secret_that_is_read_out() -> None:
+    told = PROSE[0].removesuffix(".")
+    played = told_later(f"Once more: {told}, says he.", "clarification", secret=f"{told}, again.")
+    assert played.of_kind("private_spoiled") == played.of_kind("private_payoff") == []
+
+
+def test_a_moment_that_cannot_be_followed_is_in_no_share_of_payoffs() -> None:
+    played = told_later(PROSE[3], "pulse", secret="It is so.")
+    assert played.values["private_moments"] == 1.0
+    assert played.values["private_payoff_rate"] is None
+    (score,) = [one for one in told_later(PROSE[3], "pulse").scores if "payoff_rate" in one.name]
+    assert (score.value, score.reason) == (0.0, "0 of 1 private moments paid off")
 
 
 def test_a_secret_that_is_read_out_beside_the_aside_is_spoiled_at_once() -> None:
@@ -297,16 +330,17 @@ def test_telling_and_keeping_are_told_apart(reply: str, told: bool) -> None:
 
 
 def test_a_later_output_that_takes_up_the_secret_pays_it_off_once() -> None:
+    log = FakeLog([Message("private/Sam", "narrator", SECRET, 4, "private-moment")])
     book = open_moment(MomentBook(), Aside("Sam", SECRET), 4, [PROSE[0]])
     hint = read("From the dining car comes a lullaby, and every glove on the rack begins to sway.")
-    assert find_payoffs(book, hint, 5)[1] == ()  # the answer to the aside itself
-    paid_book, paid = find_payoffs(book, hint, 9)
+    assert find_payoffs(book, hint, 5, log)[1] == ()  # the answer to the aside itself
+    paid_book, paid = find_payoffs(book, hint, 9, log)
     assert [secret.target for secret, _ in paid] == ["Sam"]
     assert (paid_book.paid, paid_book.open) == (1, ())
-    assert find_payoffs(paid_book, hint, 10)[1] == ()
-    assert find_payoffs(book, read(PROSE[5]), 9)[1] == ()
+    assert find_payoffs(paid_book, hint, 10, log)[1] == ()
+    assert find_payoffs(book, read(PROSE[5]), 9, log)[1] == ()
 
 
 def test_words_of_the_table_do_not_set_a_secret_apart() -> None:
     book = open_moment(MomentBook(), Aside("Sam", SECRET), 4, [SECRET])
-    assert (book.count, book.open) == (1, ())
+    assert [secret.words for secret in book.open] == [()]

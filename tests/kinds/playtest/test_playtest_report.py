@@ -14,6 +14,7 @@ from tests.kinds.playtest.script import PROSE, Script, label, plan
 from tests.kinds.playtest.test_playtest_private import SECRET, private
 from tests.kinds.playtest.test_playtest_private import play as play_with_secret
 from tests.kinds.playtest.test_playtest_session import play
+from tests.kinds.playtest.test_playtest_tangents import off_until
 
 OFF = label("tangent-response", group_off_story=True)
 ANYWAY = "Anyway, back to the story: the train still stands at the platform."
@@ -61,7 +62,8 @@ def with_tangent(back: str, said: str = PROSE[4]) -> tuple[Played, str]:
     who = play(Script(), max_turns=1).prelude[1]["name"]
     outputs = [*PROSE[:4], said, *PROSE[5:]]
     labels = {3: OFF, 4: label("clarification"), 5: back}
-    return play(Script(narrator=outputs, labels=labels, say=say), max_turns=7), who
+    script = Script(narrator=outputs, labels=labels, say=say, relay=off_until(4))
+    return play(script, max_turns=7), who
 
 
 def test_a_tangent_is_told_over_its_turns_with_who_left_how_it_ended_and_how_well() -> None:
@@ -151,3 +153,12 @@ def test_metrics_have_every_score_of_the_session_but_single_judgements() -> None
             short = name.removeprefix("quality_").removeprefix("part_").replace("_", " ")
             assert f"{short} {played.values[name]:.4g}" in text
     assert "fine" in shown["Quality"], "and why the judge says so"
+
+
+def test_every_finding_with_a_severity_is_an_issue_of_the_report() -> None:
+    """Page and JUnit go by severity: a secret that was given away is one there as well."""
+    secret = "A moth-eaten glove in your pocket hums your grandmother's lullaby."
+    played = play_with_secret(f"{PROSE[2]} {secret}\n\n[To Sam only] {secret}", label("pulse"))
+    assert [event.severity for event in played.of_kind("private_spoiled")] == ["warning"]
+    own = sections(played)
+    assert own.issues is None or "private_spoiled" in own.issues

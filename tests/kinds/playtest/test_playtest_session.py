@@ -8,6 +8,7 @@ import pytest
 
 from matrix.kinds.playtest.kind import KIND
 from matrix.kinds.playtest.setup import prompts
+from matrix.kinds.playtest.setup.state import PlaytestState
 from matrix.model.errors import BadInput, CallFailed
 from tests.kinds.fakes import Asked, Played, make_prelude, play_session
 from tests.kinds.playtest.script import BEATS, PROSE, Script, binding, label, plan
@@ -357,3 +358,24 @@ def test_a_call_that_failed_for_good_is_left_to_the_engine(role: str) -> None:
 
     with pytest.raises(CallFailed):
         play_session(KIND, session, bound.resources, handler, prelude=prelude)
+
+
+def test_a_beat_beside_a_phrase_that_was_told_before_is_kept() -> None:
+    secret = "The lamp in your hand was lit by somebody who has not been born yet, and knows it."
+    told = [PROSE[0], f"{secret} {PROSE[1]}", f"{PROSE[2]} {PROSE[3]} And now it matters: {secret}"]
+    played = play(Script(narrator=[*told, *PROSE[4:8], told[0]]))
+    assert [event.turn for event in played.of_kind("loop")] == [8]
+    assert played.of_kind("loop")[0].detail.startswith("all of the output was said in turn 1: ")
+
+
+def test_phrases_of_long_ago_are_loops_but_no_circle_that_ends_a_session() -> None:
+    played = play(Script(narrator=[*PROSE, *PROSE[:3]]))
+    assert [event.turn for event in played.of_kind("loop")] == [17, 18, 19]
+    assert [event.data for event in played.of_kind("loop")] == [{"turns": [n]} for n in (1, 2, 3)]
+    assert played.ended == ("completed", "concluded")
+
+
+def test_a_state_of_an_earlier_version_is_still_read() -> None:
+    state = play(Script(), max_turns=2).checkpoints[-1].state
+    known = PlaytestState.model_validate_json(state)
+    assert PlaytestState.model_validate({**known.model_dump(), "sketches": [[1, 2]]}) == known

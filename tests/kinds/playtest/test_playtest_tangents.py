@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +13,7 @@ from matrix.kinds.playtest.detect.reading import read
 from matrix.kinds.playtest.detect.tangents import (
     EndedTangent,
     Left,
+    Met,
     close,
     explores,
     follow,
@@ -19,17 +23,26 @@ from matrix.kinds.playtest.detect.tangents import (
     tangent_patience,
 )
 from matrix.kinds.playtest.setup.state import TangentBook
+from tests.kinds.fakes import Played
 from tests.kinds.playtest.script import PROSE, Script, label
 from tests.kinds.playtest.test_playtest_session import play
 
 OFF = label("tangent-response", group_off_story=True)
 
 
-def test_a_tangent_lasts_from_leaving_the_story_to_the_next_pulse() -> None:
+TALK = "Off topic, but who ordered the pizza?"
+
+
+def off_until(turn: int) -> Callable[[int], str]:
+    """A group that leaves the story in turn 2, and is back after ``turn``."""
+    return lambda now: TALK if 2 <= now <= turn else f"We go along, for the {now}. time."
+
+
+def test_a_tangent_lasts_from_leaving_the_story_until_the_group_is_back_at_it() -> None:
     labels = {
         3: OFF,
-        4: label("clarification"),
-        5: label(segue="natural", segue_quality=4),
+        4: label("tangent-response", segue="natural", segue_quality=4),
+        5: label("clarification"),
     }
 
     def say(name: str, turn: int) -> str:
@@ -37,16 +50,69 @@ def test_a_tangent_lasts_from_leaving_the_story_to_the_next_pulse() -> None:
 
     who = ""
     who = play(Script(), max_turns=1).prelude[1]["name"]
-    played = play(Script(labels=labels, say=say), max_turns=8)
+    played = play(Script(labels=labels, say=say, relay=off_until(3)), max_turns=8)
     (event,) = played.of_kind("tangent")
-    assert (event.turn, event.value, event.subject, event.severity) == (5, 3.0, who, "")
+    assert (event.turn, event.value, event.subject, event.severity) == (5, 2.0, who, "")
     assert event.detail == (
-        "turns: 3-5; recovery: natural; type: everyday; method: hook; segue: 4; intensity: medium"
+        "turns: 3-4; recovery: natural; type: everyday; method: hook; segue: 4; intensity: medium"
     )
     values = played.values
     assert values["tangent_count"] == 1.0
-    assert values["tangent_avg_length"] == values["tangent_max_length"] == 3.0
+    assert values["tangent_avg_length"] == values["tangent_max_length"] == 2.0
     assert (values["recovery_rate"], values["segue_quality"]) == (1.0, 4.0)
+
+
+AWAY = label("clarification", group_off_story=True)
+HOOK = label("tangent-response", segue="natural", segue_quality=4)
+
+
+@pytest.mark.parametrize(
+    ("labels", "back_after", "until", "method"),
+    [
+        ({3: HOOK}, 2, 3, "hook"),
+        ({3: HOOK, 4: HOOK, 5: HOOK}, 4, 5, "hook"),
+        ({3: HOOK, 4: OFF, 5: label("tangent-response")}, 4, 6, "by-itself"),
+        ({3: label("tangent-response")}, 3, 4, "by-itself"),
+        ({3: label("tangent-response"), 4: label("clarification")}, 3, 4, "by-itself"),
+        ({3: AWAY, 4: label("clarification")}, 3, 4, "by-itself"),
+        ({3: OFF, 4: label("private-moment")}, 2, 4, "by-itself"),
+        ({3: label(group_off_story=True)}, 2, 3, "by-itself"),
+    ],
+)
+def test_a_return_counts_that_the_group_takes_and_no_other(
+    labels: dict[int, str], back_after: int, until: int, method: str
+) -> None:
+    """Beats have nothing to do with it: here none is told but after the tangent."""
+    played = play(Script(labels=labels, relay=off_until(back_after)), max_turns=9)
+    (event,) = played.of_kind("tangent")
+    assert event.data is not None
+    assert (event.data["since"], event.data["until"]) == (3, until)
+    assert (event.data["method"], event.data["recovery"]) == (method, "natural")
+    assert event.value == until - 2
+
+
+def test_two_tangents_with_the_story_between_them_are_two() -> None:
+    """Each has its own way back: the forced one of the second says nothing of the first."""
+    forced = label("tangent-response", group_off_story=True, segue="forced", segue_quality=1)
+    labels = {3: HOOK, 4: label("clarification"), 5: forced, 6: label("clarification")}
+    relay = {2: TALK, 4: TALK}
+    played = play(Script(labels=labels, relay=lambda now: relay.get(now, "We go on.")), max_turns=8)
+    ways = [(e.data["since"], e.data["until"], e.data["method"]) for e in found(played)]
+    assert ways == [(3, 3, "hook"), (5, 5, "announced")]
+
+
+def test_a_group_that_is_back_when_the_session_ends_has_returned() -> None:
+    hooked = play(Script(labels={3: HOOK}, relay=off_until(2)), max_turns=3)
+    assert [event.data["method"] for event in found(hooked)] == ["hook"]
+    away = play(Script(labels={3: HOOK}, relay=off_until(9)), max_turns=3)
+    assert [event.data["method"] for event in found(away)] == ["none"]
+    labels = {3: label("clarification", segue="natural", concluded=True, group_off_story=True)}
+    over = play(Script(labels=labels, relay=off_until(2)), max_turns=9)
+    assert [event.data["method"] for event in found(over)] == ["hook"]
+
+
+def found(played: Played) -> list[Any]:
+    return played.of_kind("tangent")
 
 
 def test_an_immediate_return_has_length_one() -> None:
@@ -91,6 +157,7 @@ steps = st.lists(
     st.tuples(
         st.booleans(),
         st.booleans(),
+        st.booleans(),
         st.sampled_from(["", "natural", "forced"]),
         st.none() | st.floats(1, 5),
     ),
@@ -99,15 +166,25 @@ steps = st.lists(
 
 
 @given(steps)
-def test_the_books_add_up(outputs: list[tuple[bool, bool, str, float | None]]) -> None:
+def test_the_books_add_up(outputs: list[tuple[bool, bool, bool, str, float | None]]) -> None:
     book, lengths, recovered = TangentBook(), [], 0
-    for turn, (off, pulse, segue, quality) in enumerate(outputs, start=1):
+    for turn, (off, back, pulse, segue, quality) in enumerate(outputs, start=1):
         book, ended = follow(
-            book, turn, off_story=off, pulse=pulse, segue=segue, quality=quality, left=SAM
+            book,
+            Met(
+                turn,
+                off_story=off,
+                back=not off and back,
+                advanced=pulse,
+                segue=segue,
+                quality=quality,
+                left=SAM,
+            ),
         )
         assert book.since <= turn
+        assert bool(book.returned) <= bool(book.since)
         if ended:
-            assert pulse
+            assert pulse or back
             lengths.append(ended.length)
             recovered += 1
     book, ended = close(book, len(outputs), "none")
@@ -147,9 +224,7 @@ def met(*outputs: tuple[str, str], said: list[tuple[str, str]] | None = None) ->
         off = looks_off_story(relay)
         left = left_by(said or [], relay, ()) if off else None
         last = turn == len(outputs)
-        book, ended = follow(
-            book, turn, off_story=off, pulse=last, segue="", quality=None, left=left, told=told
-        )
+        book, ended = follow(book, Met(turn, told, off_story=off, advanced=last, left=left))
     assert ended is not None
     return ended
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from matrix.kinds.playtest.detect.loops import Sketch, find_repetition
+from matrix.kinds.playtest.detect.loops import find_repetition
 from matrix.kinds.playtest.detect.reading import (
     HeardOutput,
     is_cut_off,
@@ -50,19 +50,23 @@ def quoted(text: str, limit: int = 120) -> str:
     return flat if len(flat) <= limit else flat[: limit - 3].rsplit(" ", 1)[0] + "..."
 
 
-def detect_loop(
-    reading: HeardOutput, sketches: Sequence[Sketch], *, may_repeat: bool
-) -> tuple[IssueFound | None, tuple[Sketch, ...]]:
-    """An output that mostly repeats earlier paragraphs (``may_repeat``: a recap may).
+def detect_loop(pieces: Sequence[str], told: Mapping[int, Sequence[str]]) -> IssueFound | None:
+    """An output that mostly repeats an earlier one, or paragraphs of several.
 
-    Its share is of the whole output, by paragraphs that are the same but for a few words.
+    Its share is of the output's runs of four words, and whoever counts again finds no less.
+
+    Args:
+        pieces: What of the output all heard, and what single players heard.
+        told: The narrator's outputs before it by turn, in the same pieces.
     """
-    repetition, kept = find_repetition(reading, sketches)
-    if repetition is None or may_repeat:
-        return None, kept
-    share = f"{repetition.share:.0%}" if repetition.share < 1 else "all"
-    detail = f"{share} of the output repeats earlier paragraphs: {quoted(repetition.paragraph)}"
-    return IssueFound("loop", "narrator", detail, ERROR, round(repetition.share, 3)), kept
+    found = find_repetition(pieces, told)
+    if found is None:
+        return None
+    share = f"{found.share:.0%}" if found.share < 1 else "all"
+    turns = f"turn{'s' if len(found.turns) > 1 else ''} {', '.join(map(str, found.turns))}"
+    detail = f"{share} of the output was said in {turns}: {quoted(found.words)}"
+    data: Mapping[str, JSON] = {"turns": list(found.turns)}
+    return IssueFound("loop", "narrator", detail, ERROR, round(found.share, 3), data)
 
 
 def detect_forced_segue(reading: HeardOutput, segue: str, *, worded: bool) -> IssueFound | None:

@@ -2,11 +2,16 @@
 
 A moment leaves behind the few words that set it apart from everything said at the table so far and
 from the names in the guide, which would come up anyway. A later output for all that uses enough of
-them is taken as its payoff: rough, but it finds the locket that comes up again and needs no model.
+them, or says the secret in so many words, is taken as its payoff: rough, but it finds the locket
+that comes up again and needs no model. A moment that has neither such words nor enough of any
+cannot be followed, and counts in no share of those that paid off.
 
 How a moment was placed is told by words as well: whether it takes up who the player is, whether it
-belongs to the story, and whether it came when the story had room for it. A secret that its player
-keeps is spoiled when the narrator reads it out to the whole table.
+belongs to the story, and whether it came when the story had room for it.
+
+A secret that the narrator reads out to the whole table as the story goes on is a payoff: now all
+know what one of them knew. It is spoiled where the story made nothing of it: read out at once, or
+in passing (an answer, a recap), while its player keeps it.
 """
 
 from __future__ import annotations
@@ -25,9 +30,9 @@ from matrix.kinds.playtest.setup.guide import parse_guide
 from matrix.kinds.playtest.setup.state import MomentBook, PlaytestState, Secret
 
 KEPT_WORDS: Final = 6
-KEPT_OPEN: Final = 4
+KEPT_OPEN: Final = 20
 WORDS_TO_PAY: Final = 2
-"""Distinctive words that a later output must use; a moment with fewer cannot be followed."""
+"""Distinctive words that a later output must use; one with fewer is followed by its wording."""
 
 SHORTEST: Final = 5
 TOLD: Final = "told"
@@ -149,24 +154,41 @@ def is_read_out(secret: str, public: str) -> bool:
     return not _runs(heard(secret)).isdisjoint(_runs(public))
 
 
+def _read_out_now(turn: int, name: str, public: str, log: MessageLog) -> bool:
+    """Whether an output for all says what a player was told alone, and all had not heard before."""
+    said = _runs(public)
+    secret = [
+        message
+        for message in log.channel(private_channel(name))
+        if message.turn == turn and message.speaker == NARRATOR
+    ]
+    told = frozenset[tuple[str, ...]]().union(*(_runs(heard(one.text)) & said for one in secret))
+    for message in log.channel(TABLE) if told else ():
+        if message.turn <= turn and message.label != TOLD:
+            told -= _runs(message.text)
+    return bool(told)
+
+
 def find_spoiled(
-    book: MomentBook, public: str, log: MessageLog
+    book: MomentBook, public: str, turn: int, log: MessageLog, *, story: bool
 ) -> tuple[MomentBook, tuple[tuple[int, str], ...]]:
-    """Secrets that their players keep, and that an output tells everybody: turn and player."""
-    lost = tuple(
-        (turn, name)
-        for turn, name in book.kept
-        if any(
-            message.turn == turn
-            and message.speaker == NARRATOR
-            and is_read_out(message.text, public)
-            for message in log.channel(private_channel(name))
-        )
-    )
-    if not lost:
+    """Secrets that their players keep, and that an output gives away: turn and player.
+
+    Args:
+        book: The book before it.
+        public: What all hear of it.
+        turn: Its turn.
+        log: What was said before.
+        story: It tells the story on; what it reads out then is a payoff, from :data:`REST` on.
+    """
+    out = [one for one in book.kept if _read_out_now(*one, public, log)]
+    if not out:
         return book, ()
-    kept = tuple(one for one in book.kept if one not in lost)
-    return book.model_copy(update={"kept": kept, "spoiled": book.spoiled + len(lost)}), lost
+    lost = tuple((at, name) for at, name in out if not story or turn - at < REST)
+    kept = tuple(one for one in book.kept if one not in out)
+    still = tuple(one for one in book.open if (one.turn, one.target) not in lost)
+    update = {"kept": kept, "open": still, "spoiled": book.spoiled + len(lost)}
+    return book.model_copy(update=update), lost
 
 
 def note_reply(book: MomentBook, turn: int, name: str, *, told: bool, spoiled: bool) -> MomentBook:
@@ -174,7 +196,8 @@ def note_reply(book: MomentBook, turn: int, name: str, *, told: bool, spoiled: b
     if told:
         return book.model_copy(update={"told": book.told + 1})
     if spoiled:
-        return book.model_copy(update={"spoiled": book.spoiled + 1})
+        still = tuple(one for one in book.open if (one.turn, one.target) != (turn, name))
+        return book.model_copy(update={"spoiled": book.spoiled + 1, "open": still})
     return book.model_copy(update={"kept": (*book.kept, (turn, name))[-KEPT_SECRETS:]})
 
 
@@ -188,25 +211,31 @@ def open_moment(
     """Take note of a private moment."""
     words = distinctive_words(heard(aside.text), familiar)
     secret = Secret(turn=turn, target=aside.target, words=words)
-    tellable = len(words) >= WORDS_TO_PAY
-    kept = (*book.open, secret)[-KEPT_OPEN:] if tellable else book.open
+    followed = len(words) >= WORDS_TO_PAY or bool(_runs(heard(aside.text)))
+    kept = (*book.open, secret)[-KEPT_OPEN:] if followed else book.open
     sums = {
         name: round(getattr(book, name) + value, 6) for name, value in placing._asdict().items()
     }
-    return book.model_copy(update={"count": book.count + 1, "open": kept, **sums})
+    counts = {"count": book.count + 1, "followed": book.followed + followed}
+    return book.model_copy(update={**counts, "open": kept, **sums})
 
 
 def find_payoffs(
-    book: MomentBook, reading: HeardOutput, turn: int
+    book: MomentBook, public: HeardOutput, turn: int, log: MessageLog
 ) -> tuple[MomentBook, tuple[tuple[Secret, tuple[str, ...]], ...]]:
-    """Open moments that an output for the whole table takes up, each with the words that did it."""
+    """Open moments that an output for the whole table takes up, each with the words that did it.
+
+    There are none of one that is read out, and has too few words that set it apart.
+    """
     paid: list[tuple[Secret, tuple[str, ...]]] = []
     for secret in book.open:
         if turn - secret.turn < REST:
             continue
-        met = tuple(word for word in secret.words if word in reading.vocabulary)
+        met = tuple(word for word in secret.words if word in public.vocabulary)
         if len(met) >= WORDS_TO_PAY:
             paid.append((secret, met))
+        elif _read_out_now(secret.turn, secret.target, public.spoken, log):
+            paid.append((secret, ()))
     if not paid:
         return book, ()
     settled = {id(secret) for secret, _ in paid}

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from matrix.kinds.context import MessageLog
 from matrix.kinds.playtest.detect import issues, tangents
 from matrix.kinds.playtest.detect.asides import SplitOutput
-from matrix.kinds.playtest.detect.classify import PULSE, RECAP, TANGENT, Classification
+from matrix.kinds.playtest.detect.classify import PRIVATE, PULSE, RECAP, TANGENT, Classification
 from matrix.kinds.playtest.detect.history import NARRATOR, REACTION, RELAY, SYSTEM, TABLE
 from matrix.kinds.playtest.detect.issues import IssueFound, quoted
 from matrix.kinds.playtest.detect.moments import (
@@ -40,6 +40,9 @@ from matrix.model.records import Message
 LOOP_LIMIT: Final = 3
 LOOP_WINDOW: Final = 6
 """So many repeated outputs among so many in a row, and the narrator is beyond recovery."""
+
+LOOP_REACH: Final = 12
+"""Turns back to which a repetition counts for that: an old phrase again is an issue, no circle."""
 
 _SHORT_RETURN: Final = 30
 """Words up to which a forced return has no scene in it that it could repeat."""
@@ -117,7 +120,7 @@ def observe(
     """
     findings: list[IssueFound] = []
     update: dict[str, Any] = {"turns": output.turn, "blanks": 0}
-    looped = _loop(state, output, findings)
+    looped = _loop(state, output, log, findings)
     update |= looped
     is_new = "repeats" not in looped
     pulses = _pulses(state, output, world, findings) if is_new else _none(state, output)
@@ -260,17 +263,26 @@ def _tangent(
     relay = next((message.text for message in before if message.label == RELAY), "")
     book, ended = tangents.follow(
         _explored(state.tangents, output, relay, met=not off_story),
-        output.turn,
-        off_story=off_story,
-        pulse=advanced,
-        segue="forced" if output.announced and (off_story or running) else label.segue,
-        quality=label.segue_quality,
-        left=_who_left(before, relay) if off_story else None,
-        told=output.reading.spoken,
+        tangents.Met(
+            output.turn,
+            output.reading.spoken,
+            off_story=off_story,
+            back=_is_at_the_story(relay) and not label.group_off_story,
+            advanced=advanced or has_ended(output),
+            leads=label.type not in (TANGENT, PRIVATE),
+            segue="forced" if output.announced and (off_story or running) else label.segue,
+            quality=label.segue_quality,
+            left=_who_left(before, relay) if off_story else None,
+        ),
     )
     if ended:
         findings.append(tangent_finding(ended))
     return book
+
+
+def _is_at_the_story(relay: str) -> bool:
+    """Whether a group that has said something has said nothing off the story."""
+    return bool(relay) and not tangents.looks_off_story(relay)
 
 
 def _explored(book: TangentBook, output: Output, relay: str, *, met: bool) -> TangentBook:
@@ -298,9 +310,17 @@ def tangent_finding(ended: tangents.EndedTangent) -> IssueFound:
     return IssueFound("tangent", ended.initiator, ended.detail, severity, value, ended.data)
 
 
-def close_tangent(state: PlaytestState) -> Observation:
-    """End a tangent that is still under way when the session ends."""
-    book, ended = tangents.close(state.tangents, max(state.turns, state.tangents.since), "none")
+def close_tangent(state: PlaytestState, log: MessageLog) -> Observation:
+    """End a tangent that is still under way when the session ends.
+
+    Where the newest output has led back, and the group has gone along, it was over with that.
+    """
+    last = [line for line in log.tail(TABLE, 1) if line.label == RELAY]
+    if state.tangents.returned and any(_is_at_the_story(line.text) for line in last):
+        book, ended = tangents.close_returned(state.tangents)
+    else:
+        until = max(state.turns, state.tangents.since)
+        book, ended = tangents.close(state.tangents, until, "none")
     found = [tangent_finding(ended)] if ended else []
     return Observation(state.model_copy(update={"tangents": book}), found)
 
@@ -309,15 +329,16 @@ def _moments(
     state: PlaytestState, output: Output, world: World, log: MessageLog, findings: list[IssueFound]
 ) -> MomentBook:
     book, parts = state.moments, output.parts
+    if book.kept and parts.public:
+        story = output.label.type == PULSE or has_ended(output)
+        book, spoiled = find_spoiled(book, parts.public, output.turn, log, story=story)
+        findings += [spoiled_finding(turn, name) for turn, name in spoiled]
     if book.open and parts.public:
-        book, paid = find_payoffs(book, _public(output), output.turn)
+        book, paid = find_payoffs(book, _public(output), output.turn, log)
         for secret, words in paid:
-            detail = f"moment of turn {secret.turn}: {', '.join(words)}"
+            detail = f"moment of turn {secret.turn}: {', '.join(words) or 'read out to all'}"
             value = float(secret.turn)
             findings.append(IssueFound("private_payoff", secret.target, detail, value=value))
-    if book.kept and parts.public:
-        book, spoiled = find_spoiled(book, parts.public, log)
-        findings += [spoiled_finding(turn, name) for turn, name in spoiled]
     for aside in parts.asides:
         table = (message.text for message in log.channel(TABLE))
         familiar = (*table, parts.public, *guide_names(world.guide))
@@ -339,14 +360,25 @@ def _public(output: Output) -> HeardOutput:
     return output.reading if not output.parts.asides else read(output.parts.public)
 
 
-def _loop(state: PlaytestState, output: Output, findings: list[IssueFound]) -> dict[str, Any]:
+def _loop(
+    state: PlaytestState, output: Output, log: MessageLog, findings: list[IssueFound]
+) -> dict[str, Any]:
     forced = output.announced or output.label.segue == "forced"
-    may_repeat = output.label.type == RECAP or (forced and output.reading.length <= _SHORT_RETURN)
-    loop, sketches = issues.detect_loop(output.reading, state.sketches, may_repeat=may_repeat)
+    if output.label.type == RECAP or (forced and output.reading.length <= _SHORT_RETURN):
+        return {}  # these may say something again
+    told: dict[int, list[str]] = {}
+    for line in (log[position] for position in range(len(log))):
+        if line.speaker == NARRATOR:
+            told.setdefault(line.turn, []).append(line.text)
+    public, asides = output.parts
+    pieces = [text for text in (public, *(aside.text for aside in asides)) if text]
+    loop = issues.detect_loop(pieces, told)
     if loop is None:
-        return {"sketches": sketches}
+        return {}
     findings.append(loop)
-    return {"sketches": sketches, "repeats": (*state.repeats, output.turn)[-LOOP_LIMIT:]}
+    circles = max(loop.data["turns"] if loop.data else ()) >= output.turn - LOOP_REACH
+    repeats = (*state.repeats, output.turn)[-LOOP_LIMIT:] if circles else state.repeats
+    return {"repeats": repeats}
 
 
 def _contradictions(

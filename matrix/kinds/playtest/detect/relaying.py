@@ -23,6 +23,14 @@ LONGEST: Final = 4000
 
 _SENTENCE: Final = re.compile(r"(?<=[.!?;\n\"'\u201d\u2019)])\s+")
 _MINE: Final = re.compile(r"\W{0,3}I\b")
+_FOR_ALL: Final = re.compile(
+    r"\W{0,3}I(?:'d| would)? (?:think|guess|suppose|believe|reckon|say|hear|understand|gather)"
+    r"(?:,| that)? (?:we|all of us|everybody|the group)\b"
+)
+"""What is told as the group's, with a hedge: nobody's own words."""
+
+_CREDIT: Final = re.compile(r"\b(?:[Ii]t|[Tt]hat|[Tt]his)(?:'s| is| was) (?:all )?$")
+_IDEA: Final = re.compile(r"'s (?:idea|suggestion|plan|thought|doing|notion)\b")
 _MARKS: Final = re.compile(r"[\"\u201c\u201d]")
 _PLAIN: Final = word_set(
     "that this with from where which their they them have into about what when without there then "
@@ -98,28 +106,44 @@ def check_relay(
 def _misattributed(
     relay: str, own: Mapping[str, frozenset[str]], names: frozenset[str], speaker: str
 ) -> list[Misattribution]:
-    found, quoted, claimed = [], False, None
+    found, quoted, claimed, before = [], False, None, ""
     for statement in _SENTENCE.split(relay[:LONGEST]):
+        credited = None if quoted else _credited(statement, own)
         if not quoted:  # else it goes on with what the same friend said
-            claimed = _subject(statement, own, speaker)
+            claimed = credited or _subject(statement, own, speaker)
         quoted ^= len(_MARKS.findall(statement)) % 2 == 1
+        about, before = (statement if credited is None else before), statement
         if claimed is None:
             continue
-        words = carried(statement) - names
+        words = carried(about) - names
         shared = {name: len(words & said) for name, said in own.items()}
         best = max(shared, key=lambda name: (shared[name], name == claimed))
-        enough = shared[best] >= LEAST_SHARED and 2 * shared[best] >= len(words)
+        least = LEAST_SHARED if credited is None else 1
+        enough = shared[best] >= least and 2 * shared[best] >= len(words)
         if best != claimed and enough and 2 * shared[claimed] < shared[best]:
-            found.append(Misattribution(claimed, best, statement.strip()[:200]))
+            told = statement if credited is None else f"{about.strip()} {statement}"
+            found.append(Misattribution(claimed, best, told.strip()[:200]))
     return found
 
 
 def _subject(statement: str, own: Mapping[str, frozenset[str]], speaker: str) -> str | None:
     """Whom a statement is about: the spokesperson ("I"), or the player it names first."""
+    if _FOR_ALL.match(statement.replace("\u2019", "'")):
+        return None
     if _MINE.match(statement):
         return speaker if speaker in own else None
     places = {name: match.start() for name in own if (match := _named(name).search(statement))}
     return min(places, key=lambda name: places[name]) if places else None
+
+
+def _credited(statement: str, own: Mapping[str, frozenset[str]]) -> str | None:
+    """Who is said to have had the idea of the statement before (``It was Ned's idea.``)."""
+    plain = statement.replace("\u2019", "'")
+    for name in own:
+        match = _named(name).search(plain)
+        if match and _CREDIT.search(plain[: match.start()]) and _IDEA.match(plain, match.end()):
+            return name
+    return None
 
 
 @lru_cache(maxsize=512)

@@ -1,9 +1,11 @@
 """Tangents: when the group leaves the story, who started it, and how the narrator brings it back.
 
 A tangent starts with the output before which the group was off the story (or which handles a
-distraction) and lasts until the next pulse. Its length counts the narrator's outputs from the one
-to the other, both included, so that an immediate return has length 1. One that changes its subject
-again and again is a spiral, however long it is.
+distraction) and lasts until narrator and group are back at it: with the output that leads back, if
+the group goes along, with the one that answers a group that is back by itself, and with a pulse or
+an ending in any case. A return that the group does not take is none. Its length counts the
+narrator's outputs from the one to the other, both included, so that an immediate return has length
+1. One that changes its subject again and again is a spiral, however long it is.
 
 Looking around in the story is none: a group that asks about the world explores it.
 """
@@ -203,44 +205,76 @@ class EndedTangent(NamedTuple):
         return "; ".join([*parts, f"intensity: {self.intensity}"])
 
 
-def follow(
-    book: TangentBook,
-    turn: int,
-    *,
-    off_story: bool,
-    pulse: bool,
-    segue: str,
-    quality: float | None,
-    left: Left | None,
-    told: str = "",
-) -> tuple[TangentBook, EndedTangent | None]:
-    """Take one classified output into account.
+class Left(NamedTuple):
+    """Who left the story, for what, and the words by which it could be taken up."""
 
-    Args:
-        book: The book before it.
+    name: str
+    kind: str
+    words: tuple[str, ...]
+
+
+class Met(NamedTuple):
+    """A classified output, as far as tangents go.
+
+    Attributes:
         turn: Its turn.
-        off_story: The group was off the story, or the output handles a distraction.
-        pulse: The output is a pulse.
+        told: Its words.
+        off_story: The group was off the story before it, or it handles a distraction.
+        back: The group was at the story before it, and said so by what it did.
+        advanced: It tells the story on (a pulse), or to its end.
+        leads: It is at the story, or leads back to it.
         segue: ``natural``, ``forced`` or empty.
         quality: Quality of the segue from 1 to 5, if known.
         left: Who seems to have left the story in the turn before, and for what.
-        told: The output's words.
     """
+
+    turn: int
+    told: str = ""
+    off_story: bool = False
+    back: bool = False
+    advanced: bool = False
+    leads: bool = False
+    segue: str = ""
+    quality: float | None = None
+    left: Left | None = None
+
+
+def follow(book: TangentBook, met: Met) -> tuple[TangentBook, EndedTangent | None]:
+    """Take one classified output into account: the book after it, and a tangent that is over."""
+    if met.back and book.returned:
+        return close_returned(book)
     if not book.since:
-        if not off_story:
+        if not met.off_story:
             return book, None
-        update = {"since": turn, "initiator": "", "kind": OTHER, "subjects": 1, "words": ()}
-        if left is not None:
-            update |= {"initiator": left.name, "kind": left.kind, "words": left.words}
+        update = {"since": met.turn, "initiator": "", "kind": OTHER, "subjects": 1, "words": ()}
+        if met.left is not None:
+            update |= {
+                "initiator": met.left.name,
+                "kind": met.left.kind,
+                "words": met.left.words,
+            }
         book = book.model_copy(update=update)
-    elif off_story and left is not None and _is_another(book, left):
+    elif met.off_story and met.left is not None and _is_another(book, met.left):
         # which the story would have to take up in place of the one before
-        book = book.model_copy(update={"subjects": book.subjects + 1, "words": left.words})
-    if segue:
-        book = book.model_copy(update={"segue": segue, "quality": quality})
-    if not pulse:
-        return book, None
-    return close(book, turn, book.segue or "natural", takes_up(book, told))
+        update = {"subjects": book.subjects + 1, "words": met.left.words}
+        book = book.model_copy(update=update)
+    leads = met.leads or met.advanced or bool(met.segue)
+    book = book.model_copy(
+        update={
+            "returned": met.turn if leads else 0,
+            "took_up": leads and takes_up(book, met.told),
+            "segue": met.segue,
+            "quality": met.quality if met.segue else None,
+        }
+    )
+    if met.advanced or (met.back and not met.off_story):
+        return close_returned(book.model_copy(update={"returned": met.turn}))
+    return book, None
+
+
+def close_returned(book: TangentBook) -> tuple[TangentBook, EndedTangent | None]:
+    """End the tangent under way with the narrator's return that the group has taken."""
+    return close(book, book.returned, book.segue or "natural", book.took_up)
 
 
 def _is_another(book: TangentBook, left: Left) -> bool:
@@ -305,14 +339,6 @@ def tangent_patience(handled: Sequence[float]) -> float | None:
     if not half:
         return None
     return (sum(handled[-half:]) - sum(handled[:half])) / half
-
-
-class Left(NamedTuple):
-    """Who left the story, for what, and the words by which it could be taken up."""
-
-    name: str
-    kind: str
-    words: tuple[str, ...]
 
 
 def left_by(

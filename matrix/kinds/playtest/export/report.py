@@ -16,7 +16,6 @@ from matrix.kinds.playtest.export.document import (
     document_of,
 )
 from matrix.kinds.playtest.export.timeline import timeline_of
-from matrix.kinds.playtest.setup.vocabulary import ISSUE_TYPES
 from matrix.kinds.playtest.table.judge import QUALITY
 from matrix.kinds.playtest.table.scoring import COUNT_NAMES
 from matrix.kinds.playtest.table.survey import SCORES as OF_SURVEY
@@ -52,7 +51,7 @@ def sections_of(session: SessionSoFar) -> SessionSections:
         ),
         sections={"Group": _group(told.playerAgents, told.spokespersonId)},
         summary=_counts(told, session.texts),
-        issues=ISSUE_TYPES,
+        issues=None,  # whatever has a severity, as everywhere else
         timeline=timeline_of(
             session.events,
             session.messages,

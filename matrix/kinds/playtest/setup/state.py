@@ -6,12 +6,16 @@ in the session's resources, so that a branch with another prompt needs nothing c
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Count = Annotated[int, Field(ge=0, lt=2**31)]
 """Also a place in the log: states may come from a file."""
+
+
+_NO_LONGER: Final = frozenset({"sketches"})
+"""Parts that states of earlier versions have and nothing needs."""
 
 
 class _Small(BaseModel):
@@ -31,8 +35,10 @@ class TangentBook(_Small):
 
     ``kind`` is what the one under way began with, ``subjects`` how many it has had, and ``words``
     those by which the narrator would take it up. ``handled`` is how each that is over
-    was met, from 0 to 1, in order. ``explored`` counts turns in which the group looked around in
-    the story, and ``followed`` those of them that were met as such.
+    was met, from 0 to 1, in order. ``returned`` is the turn of the newest output if that has led
+    back to the story (else 0), with ``segue``, ``quality`` and whether it ``took_up`` the tangent:
+    what the group does next decides whether it is over. ``explored`` counts turns in which the
+    group looked around in the story, and ``followed`` those of them that were met as such.
     """
 
     since: int = 0
@@ -45,6 +51,8 @@ class TangentBook(_Small):
     handled: tuple[float, ...] = ()
     explored: int = 0
     followed: int = 0
+    returned: int = 0
+    took_up: bool = False
     segue: str = ""
     quality: float | None = None
     count: int = 0
@@ -57,7 +65,7 @@ class TangentBook(_Small):
 
 
 class Secret(_Small):
-    """A private moment that has not paid off yet, and the words that would show that it has."""
+    """A private moment that has not paid off yet, and words that would show that it has."""
 
     turn: int
     target: str
@@ -67,12 +75,14 @@ class Secret(_Small):
 class MomentBook(_Small):
     """Private moments: how many, how many paid off, those still open, and how they were placed.
 
-    ``kept`` are those that nobody else knows of, each with the turn and the player; ``told`` counts
-    those that the player shared, ``spoiled`` those that the narrator gave away. The rest are sums
-    over all of them of what :class:`~matrix.kinds.playtest.detect.moments.Placing` has.
+    ``followed`` counts those of which it could be seen whether they pay off. ``kept`` are those
+    that nobody else knows of, each with the turn and the player; ``told`` counts those that the
+    player shared, ``spoiled`` those that the narrator gave away. The rest are sums over all of them
+    of what :class:`~matrix.kinds.playtest.detect.moments.Placing` has.
     """
 
     count: int = 0
+    followed: int = 0
     paid: int = 0
     open: tuple[Secret, ...] = ()
     kept: tuple[tuple[int, str], ...] = ()
@@ -130,7 +140,6 @@ class PlaytestState(_Small):
     moments: MomentBook = MomentBook()
     relays: RelayBook = RelayBook()
     dropped: DroppedHistory | None = None
-    sketches: tuple[tuple[int, ...], ...] = ()
     repeats: tuple[int, ...] = ()
     facts: tuple[Fact, ...] = ()
     strangers: tuple[str, ...] = ()
@@ -138,6 +147,13 @@ class PlaytestState(_Small):
     beats: tuple[int, ...] = ()
     dead: dict[str, int] = {}
     broken: tuple[str, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_earlier_versions(cls, state: Any) -> Any:
+        if isinstance(state, dict) and not _NO_LONGER.isdisjoint(state):
+            return {name: part for name, part in state.items() if name not in _NO_LONGER}
+        return state
 
     def seat_of(self, name: str) -> Seat | None:
         """The seat that somebody has, by name as it is spelt."""

@@ -270,22 +270,36 @@ def record_counts(ctx: Context, state: PlaytestState, expected: int) -> dict[str
     thirds = pulse_thirds(state) or (None, None, None)
     values |= dict(zip(("pulses_opening", "pulses_middle", "pulses_closing"), thirds, strict=True))
     values |= {name: state.issues.get(kind, 0) for kind, name in COUNT_NAMES.items()}
+    reasons = {"private_payoff_rate": _paid_told(state.moments)}
     for name, value in values.items():
-        ctx.score(name, None if value is None else float(value))
+        known = None if value is None else float(value)
+        ctx.score(name, known, reason=reasons.get(name, ""))
     return values
 
 
+def _paid_told(book: MomentBook) -> str:
+    """How many private moments paid off, of how many; of some it cannot be seen."""
+    if not book.count:
+        return ""
+    unseen = book.count - book.followed
+    left = f"; {unseen} with too few words to be followed" if unseen else ""
+    return f"{book.paid} of {book.followed} private moments paid off{left}"
+
+
 def moment_scores(book: MomentBook) -> dict[str, float | None]:
-    """How private moments were placed, and what became of them; shares and means over all."""
+    """How private moments were placed, and what became of them; shares and means over all.
+
+    The share that paid off is of those that could be followed, and missing where none could.
+    """
     named = {
-        "private_payoff_rate": book.paid,
         "private_shared": book.told,
         "private_alignment": book.alignment,
         "private_appropriateness": book.appropriateness,
         "private_timing": book.timing,
     }
     shares = {name: value / book.count if book.count else None for name, value in named.items()}
-    return {**shares, "private_spoiled": float(book.spoiled)}
+    rate = book.paid / book.followed if book.followed else None
+    return {"private_payoff_rate": rate, **shares, "private_spoiled": float(book.spoiled)}
 
 
 def record_composite(

@@ -150,7 +150,7 @@ def _hard_failure(table: TurnTable, state: PlaytestState, findings: Sequence[Iss
 def _fail(ctx: Context, table: TurnTable, state: PlaytestState, reason: str) -> PlaytestState:
     """End the session as failed. Nothing runs after this, so its counts are recorded here."""
     ctx.end("failed", reason)
-    state, findings = close_tangent(state)
+    state, findings = close_tangent(state, ctx.log)
     emit(ctx, findings)
     record_counts(ctx, state, table.expected)
     record_passed(ctx, None, table.options.pass_if)

@@ -254,24 +254,21 @@ def _overall(seen: Measured) -> float:
 
 
 def _reason(seen: Measured) -> str:
-    said = [f"About {seen.progress:.0%} of the story is told"]
-    said[0] += " and it ends properly." if seen.concluded else " and it never ends."
-    if seen.forced:
-        said.append(f"{_times(seen.forced, 'return', ' to the story')} forced.")
-    if seen.loops:
-        said.append(f"{_times(seen.loops, 'passage')} repeated word for word.")
-    if seen.contradictions:
-        said.append(f"{_times(seen.contradictions, 'fact')} both stated and denied.")
-    if seen.strangers:
-        said.append(f"{_times(seen.strangers, 'person')} not in the guide.")
-    if len(said) == 1:
-        said.append("No repetition, contradiction or forced return stands out.")
+    """What it has to say, without numbers: what is counted stands in the session's scores."""
+    ending = "it ends properly" if seen.concluded else "it never ends"
+    said = [f"{_share(seen.progress)} of the story is told, and {ending}."]
+    noticed = (
+        (seen.forced, "Returns to the story are forced."),
+        (seen.loops, "Passages are repeated word for word."),
+        (seen.contradictions, "Things are both stated and denied."),
+        (seen.strangers, "People turn up who are not in the guide."),
+    )
+    said += [told for count, told in noticed if count] or ["Nothing in it stands out as wrong."]
     used = "most" if seen.named > 0.75 else "some" if seen.named > 0.4 else "few"
     said.append(f"It uses {used} of the guide's places, people and objects.")
     return " ".join(said)
 
 
-def _times(number: int, what: str, whither: str = "") -> str:
-    if number == 1:
-        return f"One {what}{whither} is"
-    return f"{number} {'people' if what == 'person' else what + 's'}{whither} are"
+def _share(progress: float) -> str:
+    shares = ((0.95, "All"), (0.75, "Most"), (0.4, "About half"), (0.1, "Some"))
+    return next((word for least, word in shares if progress >= least), "Little")

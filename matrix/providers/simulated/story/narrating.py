@@ -225,7 +225,12 @@ class Teller:
         """A way back to the story."""
         if forced:
             return pick(self.rng, asides.FORCED_SEGUES)
-        return asides.NATURAL_SEGUES.draw(self.rng, self._fills, heard=self._table.last)
+        relay, fills = self._table.relay, {**self._fills}
+        named = [name for name in self._table.group.names if name in relay]
+        fills.pop("name", None)  # what was said is theirs whom the relay names for it, or nobody's
+        if named:
+            fills["name"] = min(named, key=relay.index)
+        return asides.NATURAL_SEGUES.draw(self.rng, fills, heard=self._table.last)
 
     def returned(self, lead: str) -> str:
         """A return to the scene as it was, without a new beat."""

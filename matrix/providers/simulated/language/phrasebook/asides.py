@@ -160,6 +160,7 @@ NATURAL_SEGUES: Final = Bank(
     "Somebody is still laughing when the light changes around you, and then nobody is.",
     "What {name} said makes you all smile, and for a moment this could be anybody's evening. Then "
     "something falls over close by, and it is this one again.",
+    "One of you is still grinning when something falls over close by, and that is the end of it.",
     "{person} has never heard of {topic} and asks what it is, and by the time one of you has "
     "explained, you are all looking the same way.",
     "You would go on about {topic}, but a hand has closed on {name}'s sleeve.",
