@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -11,6 +12,7 @@ import pytest
 
 import matrix as python_api
 from tests.cli.program import Matrix
+from tests.cli.tables import write_csv
 from tests.cli.test_import import inspect_log, promptfoo_results
 
 
@@ -130,3 +132,66 @@ def test_tests_that_did_not_pass_are_failures_of_a_build(here: Path, matrix: Mat
     names = [case.get("name", "") for case in suite.iter("testcase")]
     assert len(set(names)) == 120
     assert {name.rpartition(", ")[2] for name in names} == {"repeat 1", "repeat 2"}
+
+
+def halves_of(here: Path, before: tuple[str, ...], after: tuple[str, ...]) -> None:
+    """Two files of the same questions with these columns; ``correct`` is worse in the second."""
+    values: dict[str, Callable[[int, bool], Any]] = {
+        "question": lambda at, _: f"q{at}",
+        "id": lambda at, _: f"i{at}",
+        "correct": lambda at, late: int(at % 3 > 0 and not (late and at % 4 == 0)),
+        "score": lambda at, late: 0.5 + (at % 5) / 10,
+        "accuracy": lambda at, late: (at * 7 % 10) / 10,
+        "status": lambda at, late: "error" if at % 5 == 0 else "ok",
+    }
+    for name, headers in (("before", before), ("after", after)):
+        rows = [[values[one](at, name == "after") for one in headers] for at in range(60)]
+        write_csv(here / f"{name}.csv", headers, rows)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_files_are_compared_by_the_score_that_all_of_them_have(
+    here: Path, matrix: Matrix, turned: bool
+) -> None:
+    columns = ("question", "correct"), ("question", "score", "correct")
+    halves_of(here, *(columns[::-1] if turned else columns))
+    made = " ".join(matrix("import", "before.csv", "after.csv").stdout.split())
+    assert "score correct (more is better" in made
+    assert "before beats after" in made
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (("question", "correct"), ("question", "accuracy"), "scores in 'accuracy', and before.csv"),
+        (("question", "correct"), ("id", "correct"), "units in 'id', and before.csv in 'question'"),
+        (("question", "correct"), ("correct",), "units in no column, and before.csv in 'question'"),
+    ],
+)
+def test_scores_and_units_of_other_names_are_asked_for(
+    here: Path, matrix: Matrix, before: tuple[str, ...], after: tuple[str, ...], told: str
+) -> None:
+    halves_of(here, before, after)
+    asked = matrix("import", "before.csv", "after.csv")
+    assert asked.code == 2
+    assert f"after.csv: has {told}" in " ".join(asked.stderr.split())
+    assert not (here / "results").exists()
+
+
+def test_units_that_only_one_file_has_are_no_units(here: Path, matrix: Matrix) -> None:
+    halves_of(here, ("question", "correct"), ("id", "question", "correct"))
+    made = " ".join(matrix("import", "before.csv", "after.csv").stdout.split())
+    assert "unit question (60)" in made
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_failures_that_one_file_tells_of_decide_nothing(
+    here: Path, matrix: Matrix, turned: bool
+) -> None:
+    columns = ("question", "score"), ("question", "score", "status")
+    halves_of(here, *(columns[::-1] if turned else columns))
+    made = " ".join(matrix("import", "before.csv", "after.csv").stdout.split())
+    silent = "after" if turned else "before"
+    assert f"{silent}.csv does not say what failed, as others do" in made
+    assert "on scores alone, as the files do not say what failed" in made
+    assert "fails more often" not in made

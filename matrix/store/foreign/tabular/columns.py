@@ -127,7 +127,7 @@ def columns_of(
         told = "is the table `sessions` of a run, which does not say what the run was; export the "
         say(None, "", f"{told}run itself: `matrix export RUN --to csv` or `--to inspect` come back")
         return None
-    finder = ColumnFinder(table, say)
+    finder = ColumnFinder(table, say, tables)
 
     def numeric(place: int) -> bool:
         return is_numeric(finder.cells(place), words=True)

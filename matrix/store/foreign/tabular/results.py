@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from matrix.model.errors import BadInput, Mistake, did_you_mean
@@ -28,7 +28,7 @@ from matrix.store.foreign.tabular.doubts import (
     share_beside_percent,
 )
 from matrix.store.foreign.tabular.ends import Ends
-from matrix.store.foreign.tabular.names import SUMS, spoken
+from matrix.store.foreign.tabular.names import SUMS, plain, spoken
 from matrix.store.foreign.tabular.rows import rows_of
 from matrix.store.foreign.tabular.table import (
     YES_OR_NO,
@@ -51,7 +51,7 @@ def read_tables(tables: Sequence[ForeignTable], wishes: Wishes) -> ForeignResult
         BadInput: Every mistake in all of them.
     """
     mistakes, rows, roles = [], list[ForeignRow](), list[Columns]()
-    tells, unsure, notes, words = False, False, list[str](), dict[str, None]()
+    tells, unsure, notes, words = list[bool](), False, list[str](), dict[str, None]()
     tables = [table._replace(**_amounts(table)) for table in tables]
     if FILE in wishes.variants and len(tables) > 1:
         tables = [_with_file(table) for table in tables]
@@ -61,8 +61,9 @@ def read_tables(tables: Sequence[ForeignTable], wishes: Wishes) -> ForeignResult
         if found is not None:
             roles.append(found)
             ends = Ends(table, found, wishes.failed)
-            rows += rows_of(table, found, faults, ends)
-            tells = tells or found.error >= 0 or ends.tells
+            own_rows = rows_of(table, found, faults, ends)
+            rows += own_rows
+            tells.append(found.error >= 0 or ends.tells or any(row.error for row in own_rows))
             unsure = unsure or ends.unsure
             words |= dict.fromkeys(ends.words)
             notes += [*ends.notes, *found.notes, *_again(table, found)]
@@ -71,6 +72,7 @@ def read_tables(tables: Sequence[ForeignTable], wishes: Wishes) -> ForeignResult
     if len(roles) == len(tables):
         mistakes += _not_there(wishes.failed, roles, words)
         mistakes += _sums_and_scales(tables, roles)
+        mistakes += _other_columns(tables, roles)
     factors = [_factors(table, one) for table, one in zip(tables, roles, strict=False)]
     if not mistakes and len(set(factors)) > 1:
         faults = RowFaults(tables[-1].source)
@@ -82,7 +84,7 @@ def read_tables(tables: Sequence[ForeignTable], wishes: Wishes) -> ForeignResult
     first, own = tables[0], roles[0]
     if wishes.scenario and (told := _no_scenarios(rows, wishes.scenario)):
         raise BadInput([Mistake("--scenario", None, "", told)])
-    notes += _one_topic(rows, own.scenario, first)
+    notes += [*_untold(tables, tells), *_one_topic(rows, own.scenario, first)]
     rows, repeats = _as_repeats(_of_one_topic(rows), tables, roles)
     notes += repeats
     said = own.unit >= 0 and (pairs_something(rows) or groups_something(rows))
@@ -98,7 +100,7 @@ def read_tables(tables: Sequence[ForeignTable], wishes: Wishes) -> ForeignResult
         rows=rows,
         unit=first.headers[own.unit] if own.unit >= 0 else "",
         taken=_taken(first, own, rows, several=len(tables) > 1),
-        tells_failures=not unsure and (tells or any(row.error for row in rows)),
+        tells_failures=not unsure and all(tells),
         notes=tuple(dict.fromkeys(notes)),
         score_name=first.headers[own.score],
         money=_money(tables, roles),
@@ -114,6 +116,35 @@ def _with_file(table: ForeignTable) -> ForeignTable:
         return table
     rows = [(line, [*cells, table.stem]) for line, cells in table.rows]
     return table._replace(headers=(*table.headers, FILE), rows=rows)
+
+
+def _other_columns(tables: Sequence[ForeignTable], roles: Sequence[Columns]) -> Iterator[Mistake]:
+    """That files have scores, or units, in columns of other names, which may be other things."""
+    for what, flag, places in (
+        ("scores", "--score", [one.score for one in roles]),
+        ("units", "--unit", [one.unit for one in roles]),
+    ):
+        named = [
+            (table.source, plain(table.headers[at]) if at >= 0 else "")
+            for table, at in zip(tables, places, strict=True)
+        ]
+        source, first = named[0]
+        for other, name in named[1:]:
+            if name != first:
+                told = (
+                    f"has {what} in {shown(name) if name else 'no column'}, and {in_line(source)} "
+                )
+                told += f"in {shown(first) if first else 'none'}; say with {flag} which all have"
+                yield Mistake(other, None, "", told)
+
+
+def _untold(tables: Sequence[ForeignTable], tells: Sequence[bool]) -> list[str]:
+    """That some files say what failed and others do not, in a sentence."""
+    silent = [in_line(table.source) for table, one in zip(tables, tells, strict=True) if not one]
+    if not silent or not any(tells):
+        return []
+    names, does = listed(silent), "does" if len(silent) == 1 else "do"
+    return [f"{names} {does} not say what failed, as others do: of failures nothing is said here."]
 
 
 def _sums_and_scales(tables: Sequence[ForeignTable], roles: Sequence[Columns]) -> Iterator[Mistake]:
@@ -170,26 +201,34 @@ def _as_repeats(
     first, own = tables[0], roles[0]
     used = {own.unit, own.within, own.score, own.cost, own.scenario, *own.variants}
 
+    def tells(header: str, groups: Sequence[Sequence[int]]) -> bool:
+        """Whether all rows of each group have other values of a column."""
+        if not header or any(header not in one.headers for one in tables):
+            return False
+        at_of = {one.source: one.headers.index(header) for one in tables}
+
+        def value(at: int) -> str:
+            where = rows[at].where
+            return cell_text(lines[where][at_of[where.rpartition(":")[0]]])
+
+        return all(len(set(map(value, group)) - {""}) == len(group) for group in groups)
+
+    def few(header: str, most: int) -> bool:
+        """Whether a column has so many values at most."""
+        places = [(one, one.headers.index(header)) for one in tables if header in one.headers]
+        values = {cell_text(cells[at]) for one, at in places for _, cells in one.rows}
+        return len(values - {""}) <= most
+
     def telling(groups: Sequence[Sequence[int]]) -> tuple[str, Telling]:
         most = max(map(len, groups))
         for place, header in enumerate(first.headers):
-            if place in used or not header or any(header not in one.headers for one in tables):
-                continue
-            at_of = {one.source: one.headers.index(header) for one in tables}
-            values = {
-                cell_text(cells[at_of[one.source]]) for one in tables for _, cells in one.rows
-            }
-            if len(values - {""}) > most:
-                continue
-
-            def value(at: int, at_of: Mapping[str, int] = at_of) -> str:
-                where = rows[at].where
-                return cell_text(lines[where][at_of[where.rpartition(":")[0]]])
-
-            if all(len(set(map(value, own)) - {""}) == len(own) for own in groups):
+            if place not in used and few(header, most) and tells(header, groups):
                 ended = place in (own.status, own.error, *own.flags)
                 return in_line(header[:LONGEST_NAME]), "its end" if ended else "column"
-        files = [len({rows[at].where.rpartition(":")[0] for at in own}) for own in groups]
+        within = first.headers[own.within] if own.within >= 0 else ""
+        if tells(within, groups):
+            return in_line(within[:LONGEST_NAME]), "what it has several of"
+        files = [len({rows[at].where.rpartition(":")[0] for at in group}) for group in groups]
         return "", "file" if files == list(map(len, groups)) else "nothing"
 
     unit = in_line(first.headers[own.unit][:LONGEST_NAME])

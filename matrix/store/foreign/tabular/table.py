@@ -138,11 +138,25 @@ def blanks_in(table: ForeignTable, place: int) -> int:
 
 
 class ColumnFinder:
-    """Columns of one table that are not taken yet."""
+    """Columns of one table that are not taken yet.
 
-    def __init__(self, table: ForeignTable, say: Callable[[int | None, str, str], None]) -> None:
+    Args:
+        table: The table.
+        say: What is told of a mistake: line, column, words.
+        others: All tables that are read with it: a column that all have goes before others.
+    """
+
+    def __init__(
+        self,
+        table: ForeignTable,
+        say: Callable[[int | None, str, str], None],
+        others: Sequence[ForeignTable] = (),
+    ) -> None:
         self.table, self.say = table, say
         self.taken: set[int] = set()
+        self._in_all = {
+            header for header in table.headers if all(header in one.headers for one in others)
+        }
 
     def named(self, flag: str, name: str) -> int:
         """The column that the user names; -1 where there is none, which is told."""
@@ -160,17 +174,18 @@ class ColumnFinder:
         return -1
 
     def usual(self, names: Sequence[str], fits: Callable[[int], bool] = lambda _: True) -> int:
-        """The first free column of one of these names; -1 for none."""
-        free = {
-            plain(header): place
-            for place, header in reversed(list(enumerate(self.table.headers)))
-            if place not in self.taken
-        }
-        for name in names:
-            place = free.get(name, -1)
-            if place >= 0 and fits(place):
-                self.taken.add(place)
-                return place
+        """The first free column of one of these names, of those that all tables have if any is."""
+        for in_all in (True, False):
+            free = {
+                plain(header): place
+                for place, header in reversed(list(enumerate(self.table.headers)))
+                if place not in self.taken and (header in self._in_all) == in_all
+            }
+            for name in names:
+                place = free.get(name, -1)
+                if place >= 0 and fits(place):
+                    self.taken.add(place)
+                    return place
         return -1
 
     def all(self, names: Sequence[str], fits: Callable[[int], bool]) -> tuple[int, ...]:

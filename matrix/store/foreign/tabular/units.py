@@ -14,8 +14,9 @@ from matrix.store.foreign.results import ForeignRow, pairs_something, shown
 from matrix.store.foreign.tabular.names import is_whose, plain
 
 Key = tuple[str, str, tuple[str, ...]]
-Telling = Literal["column", "its end", "file", "nothing"]
-"""What tells rows apart: a column, one that says how results ended, or their files."""
+Telling = Literal["column", "its end", "what it has several of", "file", "nothing"]
+"""What tells rows apart: a column, one that says how results ended, one of which the unit is known
+to have several, or their files."""
 
 
 def pairs(rows: Iterable[tuple[str, tuple[str, ...]]]) -> bool:
@@ -152,7 +153,10 @@ def numbered(
         return list(rows), "", ""
     units = len({(scenario, unit) for scenario, unit, _ in several})
     column, how = telling(list(several.values()))
-    if column:
+    apart = {"file": "only their files tell"}.get(how, "no column tells")
+    if how == "what it has several of":
+        apart = f"{column} tells"
+    elif column:
         own = next(iter(several.values()))
         return list(rows), "", _not_said(rows, own, units, (unit, column), ends=how == "its end")
     found = list(rows)
@@ -161,7 +165,6 @@ def numbered(
             found[place] = rows[place]._replace(repeat=str(number))
     total = len({(row.scenario, row.unit) for row in rows})
     most = max(map(len, several.values()))
-    apart = "only their files tell" if how == "file" else "no column tells"
     told = (
         f"{units:,} of {total:,} units have several rows for a variant (up to {most:,}), and "
         f"{apart} them apart: they are taken as repeats of the unit in the order of the file, "
@@ -191,7 +194,7 @@ def _not_said(
             f"{twice}, and how they ended: where later rows are further tries, keep the last of "
             "each (pandas: drop_duplicates([...], keep='last'))"
         )
-    if is_whose(column):
+    if is_whose(column) or plain(column) in _PLAYED:
         return (
             f"{twice}, and whose they are: --unit {column} --repeat {unit} is for a verdict about "
             f"such a {column}, each of which counts once, --repeat {column} for one about these "
@@ -209,6 +212,8 @@ def _not_said(
     )
 
 
+_PLAYED: Final = frozenset({"run", "run_id", "run_name", "seed", "checkpoint", "fold"})
+"""What a column is called that says in which of several runs a result came to be."""
 _MEASURES: Final = frozenset(
     {"metric", "metrics", "metric_name", "measure", "scorer", "criterion", "kpi", "kennzahl"}
 )
