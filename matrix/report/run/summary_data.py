@@ -123,6 +123,7 @@ def comparison_as_data(comparison: FactorComparison) -> JSON:
             "still_needed": verdict.extra_rounds,
             "still_needed_for_a_winner": verdict.winner_rounds,
         },
+        "left_out": None if comparison.left_out is None else asdict(comparison.left_out),
         "variants": [asdict(row) for row in comparison.rows],
         "pairs": [
             {
