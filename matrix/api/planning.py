@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from matrix.engine.prepare.check_comparison import check_baseline
+from matrix.engine.prepare.keys import unset_here
 from matrix.engine.prepare.prepare_run import prepare
 from matrix.engine.prepare.prepared import Prepared
 from matrix.engine.prepare.registry import known_variables
@@ -89,16 +91,22 @@ def validate(
     """Every mistake in a spec and the packs it names, and in what its agents run of the project.
 
     What is odd and no mistake is added to ``notes``; ``allow_outside`` is that of :func:`plan`.
-    Keys, programs and addresses are not looked at, as they are of the machine: :func:`doctor` does.
+    Keys, programs and addresses are not looked at, as they are of the machine: :func:`doctor` does;
+    a variable of ``pass_env`` that is not set here is a note.
     """
     try:
         prepared = plan(spec, allow_outside=allow_outside)
         if notes is not None:
-            notes += prepared.notes
+            notes += as_seen_here(prepared).notes
         together(lambda: require_agent_files(prepared), lambda: _check_paired(prepared))
     except BadInput as error:
         return list(error.mistakes)
     return []
+
+
+def as_seen_here(prepared: Prepared) -> Prepared:
+    """A plan with notes of what keeps it from being run on this machine as it is now."""
+    return replace(prepared, notes=(*prepared.notes, *unset_here(prepared, os.environ)))
 
 
 def _check_paired(prepared: Prepared) -> None:

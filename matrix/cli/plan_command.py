@@ -97,9 +97,11 @@ def plan(
 
 def print_plan(prepared: Prepared, *, json: bool, pilot: Pilot | None = None) -> None:
     """Print a plan; shared with ``matrix run --dry-run``."""
+    from matrix.api.planning import as_seen_here
     from matrix.cli.printing import print_json, text_width
     from matrix.report.planning.plan import plan_as_data, plan_as_text
 
+    prepared = as_seen_here(prepared)
     if json:
         print_json(plan_as_data(prepared, pilot))
     else:

@@ -193,6 +193,19 @@ def test_validate_finds_what_the_project_lacks_and_doctor_what_the_machine_lacks
     assert [row["what"] for row in rows if row["state"] == "ok"] == ["agent fine"]
 
 
+def test_a_variable_that_is_not_set_here_is_a_note_before_the_run_is_refused(
+    tmp_path: Path, play: Play
+) -> None:
+    assert play({"it": {**GOOD, "pass_env": ["NO_SUCH_VARIABLE"]}}).code == 2
+    note = "NO_SUCH_VARIABLE is not set here, and a run is refused without it (pass_env of agent it"
+    for command in (("validate",), ("plan",), ("run", "--dry-run")):
+        said = run_program(tmp_path, *command)
+        assert said.code == 0, said
+        assert note in " ".join(said.stdout.split()), said
+    (tmp_path / ".env").write_text("NO_SUCH_VARIABLE=x\n")
+    assert "is not set" not in run_program(tmp_path, "validate").stdout
+
+
 def test_a_name_that_the_kind_does_not_tell_is_told(play: Play) -> None:
     body = {"q": "{prompt} {task_type}"}
     agent = {"http": {"submit": "http://127.0.0.1:1", "body": body}, "free": True}

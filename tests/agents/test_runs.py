@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 import signal
 from functools import partial
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from matrix.model.entries import Settled
+from matrix.report.run.report_file import escaped
 from tests.agents.programs import TURNS, Service, agents, charged, project_of, spec_of
 from tests.executors.programs import Project, wait_for
 from tests.faults.laws import assert_books, entries_in, trees
@@ -128,6 +130,35 @@ async def test_killed_at_random_moments_nothing_is_lost_and_every_cent_is_in_the
         assert charged(hurt, who) >= charged(undisturbed, who)
     assert left_in_folders(run_dir) == left_in_folders(whole.path("it"))
     assert set(project.tables("it").frame("sessions").outcome) == {"completed"}
+
+
+@pytest.mark.slow
+def test_an_agent_whose_cost_is_never_where_it_should_be_is_told_once(tmp_path: Path) -> None:
+    forms = agents()
+    amiss = {**forms["cli"], "answer": {"text": "result", "cost_usd": "total_cost"}}
+    project = project_of(tmp_path, spec_of({"good": amiss, "cli": forms["cli"]}))
+    done = project.matrix("run", "matrix.yaml", "--executor", "in-process", "--run-id", "it")
+    assert done.code == 0, done
+    told = f"agent good named no `total_cost` in {PLAYED} of {PLAYED} turns; each counts with its "
+    told += "max_usd"
+    assert " ".join(done.out.split()).count(told) == 1, done
+    assert "agent cli named" not in done.out
+    assert escaped(told) in (project.path("it") / "report.md").read_text()
+    shown = json.loads(project.matrix("show", "it", "--json").out)
+    assert shown["agents_without_cost"] == [
+        {"agent": "good", "field": "total_cost", "turns": PLAYED, "silent": PLAYED}
+    ]
+
+
+@pytest.mark.slow
+def test_a_metered_agent_that_never_asks_is_told_once(tmp_path: Path) -> None:
+    forms = agents()
+    idle = {**forms["metered"], "command": ["python3", "{project}/cli.py", "{project}"]}
+    project = project_of(tmp_path, spec_of({"idle": idle, "metered": forms["metered"]}))
+    done = project.matrix("run", "matrix.yaml", "--executor", "in-process", "--run-id", "it")
+    told = f"agent idle: no request came through its address in {PLAYED} of {PLAYED} turns"
+    assert " ".join(done.out.split()).count(told) == 1, done
+    assert "agent metered" not in done.out
 
 
 @pytest.mark.slow

@@ -15,7 +15,6 @@ import pytest
 from matrix.admission.pricing import input_bound
 from matrix.admission.rates import RateGroup, per_minute
 from matrix.admission.tariffs import Tariff
-from matrix.engine.governor.refusals import OVERRUN
 from matrix.engine.wire.messages import Settle
 from matrix.model.entries import Held
 from matrix.model.errors import (
@@ -182,7 +181,7 @@ async def test_thinking_beyond_its_budget_is_settled_at_the_hold_and_closes_the_
     assert (disposition, cost) == ("settled", held)
     money = fold_money(journal_entries(world.run_dir)).history
     assert money.overrun == COST + (355_987 - 2) * 15_000 - held
-    assert (played.ended.outcome, played.ended.reason) == ("censored", OVERRUN)
+    assert (played.ended.outcome, played.ended.error_class) == ("censored", "overrun")
     assert 3 not in played.attempts, "nothing more is sent"
 
 

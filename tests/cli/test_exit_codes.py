@@ -109,7 +109,7 @@ def test_why_the_kind_let_sessions_fail_is_told_with_the_newest(
     result = flawed({"flaw": "failing"}, *flags)
     assert result.code == 1
     told = " ".join((result.stderr if flags else result.stdout).split())
-    assert "failed 24 by the kind: as far as it goes (newest: " in told
+    assert "failed 24 sessions: as far as it goes (newest: " in told
     if not flags:
         (newest,) = {word for word in told.split() if word in sessions_of(here, "failed")}
         assert f"matrix show it {newest} # the newest failed" in told

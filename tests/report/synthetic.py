@@ -52,6 +52,7 @@ class Row:
     score: float | None = 50.0
     scores: Mapping[str, float | None] = field(default_factory=dict)
     error_class: str = ""
+    reason: str = "because"
     turns: int = 5
     cost: int = CENT
 
@@ -180,7 +181,7 @@ def entries_of(
     if row.outcome is not None:
         made.append(
             Ended(
-                plan.session_id, row.outcome, "because", row.error_class, row.turns,
+                plan.session_id, row.outcome, row.reason, row.error_class, row.turns,
                 row.score, tally, 4.0,
             )
         )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from matrix.model.errors import BadInput
 from matrix.report.compare.matching import runs_matchup
 from matrix.report.gates.gate_wish import read_wish
 from matrix.report.gates.gating import GateReport, gate_as_data
+from matrix.report.gates.regression import regression_as_data
 from matrix.stats import gate_paired
 from matrix.stats.verdicts.one_look import difference_once
 from matrix.store.reading.reader import RunTables
@@ -97,6 +99,36 @@ def test_too_few_pairs_for_the_failure_gate_are_not_enough_data_and_do_not_fail(
     assert "about 22 more rounds until it decides" in report.lines[0]
     strict = run.gate("before", margin=3, fail_on=["not-enough-data"])
     assert strict.failed
+
+
+def longer(failing: int, rounds: int = ROUNDS) -> list[Row]:
+    """A run that goes on for as long again, in which as many of the later sessions fail."""
+    later = rows(rounds=2 * rounds, phase=3)
+    late = range(rounds, rounds + failing)
+    return [
+        replace(row, score=None, outcome="failed") if row.round in late else row for row in later
+    ]
+
+
+@pytest.mark.parametrize(("failing", "kind"), [(ROUNDS, "not_enough_data"), (1, "pass")])
+def test_rounds_beyond_the_baselines_are_told_and_take_a_pass_back_where_they_fail(
+    tmp_path: Path, failing: int, kind: str
+) -> None:
+    report = gated(tmp_path, longer(failing))
+    assert report.against is not None
+    assert report.against.kind == kind
+    line = report.lines[0]
+    assert (
+        f"60 rounds of after have no partner in before and are left out: {failing} of their 60 "
+        "sessions failed, 0 have no score"
+    ) in line
+    assert f"failed of all sessions: {failing} of 120 against 0 of 60" in line
+    assert ("so the rounds in common prove no pass" in line) == (kind != "pass")
+    data = regression_as_data(report.against)
+    assert isinstance(data, dict)
+    assert data["failures"]["of_all"] == [
+        {"failed": 0, "of": 60}, {"failed": failing, "of": 120},
+    ]  # fmt: skip
 
 
 def test_a_declared_failure_margin_is_the_one_of_the_gate(tmp_path: Path) -> None:

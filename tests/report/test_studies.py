@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -593,6 +594,36 @@ def test_two_runs_are_compared_and_the_better_one_is_named(tmp_path: Path) -> No
     assert found.breakdown is None
     with pytest.raises(BadInput, match="plain cannot be compared with itself"):
         both(runs[0], runs[0])
+
+
+def test_rounds_of_the_longer_run_are_told_with_what_became_of_them(tmp_path: Path) -> None:
+    short = make_run(tmp_path / "b12", [Row({"prompt": "warm"}, n) for n in range(12)],
+                     {"prompt": ("warm",)}, compared=None)  # fmt: skip
+    rows = [Row({"prompt": "warm"}, n) for n in range(12)]
+    rows += [Row({"prompt": "warm"}, n, outcome="failed", score=None) for n in range(12, 23)]
+    rows += [Row({"prompt": "warm"}, 23, outcome="errored", score=None)]
+    long = make_run(tmp_path / "c24", rows, {"prompt": ("warm",)}, compared=None)
+    told = (
+        "12 rounds of c24 have no partner in b12 and are left out: 11 of their 12 sessions failed, "
+        "1 has no score"
+    )
+    for runs in ((short, long), (long, short)):
+        found = both(*runs)
+        assert found.caveats[0] == f"{told}."
+        text = " ".join(study_as_text(found).split())
+        assert f"caveat: {told}." in text
+        assert "12 complete rounds of 12 that both runs planned" in text
+        assert "of 12 planned" not in text
+        assert "counts the 12 rounds that both runs planned, and nothing of the 12 more" in text
+        data = study_as_data(found)
+        assert isinstance(data, dict)
+        assert data["left_out"] == {
+            "run": "c24", "other": "b12", "unit": "round", "rounds": 12, "sessions": 12,
+            "failed": 11, "unscored": 1,
+        }  # fmt: skip
+    again = both(short, MadeUp(shutil.copytree(short.path, tmp_path / "again")))
+    assert study_as_data(again)["left_out"] is None
+    assert "12 complete rounds of 12 planned" in study_as_text(again)
 
 
 def test_runs_without_a_complete_round_in_common_name_no_winner(tmp_path: Path) -> None:

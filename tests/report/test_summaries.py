@@ -90,6 +90,30 @@ def test_text_is_as_wide_as_it_is_told(tmp_path: Path) -> None:
         assert "matrix resume run --results" in text
 
 
+def test_sessions_that_failed_for_several_reasons_are_told_by_reason(tmp_path: Path) -> None:
+    why = ["slow", "slow", "slow", "mute", "mute", "lost", "odd", "rude"]
+    rows = [
+        Row({"prompt": "warm"}, n, outcome="failed", score=None, reason=reason)
+        for n, reason in enumerate(why)
+    ]
+    made = make_run(tmp_path / "run", rows, {"prompt": ("warm",)}, compared=None)
+    told = " ".join(summary_as_text(made.summary()).split())
+    newest = rows[-1].session_id
+    assert (
+        "failed 8 sessions: 3 for: slow; 2 for: mute; 1 for: lost; 2 for other reasons "
+        f"(newest: {newest})"
+    ) in told
+    (one,) = orjson.loads(orjson.dumps(summary_as_data(made.summary())))["reasons"]
+    assert [(each["reason"], each["sessions"]) for each in one["by_reason"]][:2] == [
+        ("slow", 3), ("mute", 2),
+    ]  # fmt: skip
+    alike = [Row({"prompt": "warm"}, n, outcome="failed", score=None) for n in range(2)]
+    same = make_run(tmp_path / "same", alike, {"prompt": ("warm",)}, compared=None)
+    assert "failed 2 sessions: because (newest:" in " ".join(
+        summary_as_text(same.summary()).split()
+    )
+
+
 def test_a_run_whose_error_is_long_and_wild_takes_one_line_of_the_list(tmp_path: Path) -> None:
     make_run(
         tmp_path / "run", [], TWO, rounds=1, status="failed",

@@ -41,12 +41,12 @@ def settled(disposition: Disposition, error: str) -> Settled:
 def test_a_pause_is_told_once_and_again_when_it_grows() -> None:
     log, group = Events(), RateGroup()
     watch = GovernorWatch(log, {"openai": group}, CALM)
-    watch.look([], CALM, 0.0)
+    watch.look([], 0.0)
     group.pause(12.0)
-    watch.look([], CALM, 2.0)
-    watch.look([], CALM, 3.0)
+    watch.look([], 2.0)
+    watch.look([], 3.0)
     group.pause(20.0)
-    watch.look([], CALM, 4.0)
+    watch.look([], 4.0)
     assert log.told == [
         ("group.paused", {"group": "openai", "seconds": 10.0}),
         ("group.paused", {"group": "openai", "seconds": 16.0}),
@@ -58,25 +58,30 @@ def test_a_breaker_is_told_of_when_it_opens_and_when_it_closes() -> None:
     watch = GovernorWatch(log, {"openai": RateGroup(breaker=breaker)}, CALM)
     for step in (breaker.failed, breaker.failed, breaker.failed):
         step(0.0)
-        watch.look([], CALM, 0.0)
+        watch.look([], 0.0)
     breaker.succeeded()
-    watch.look([], CALM, 1.0)
+    watch.look([], 1.0)
     assert log.names == ["breaker.opened", "breaker.closed"]
 
 
 def test_money_that_nobody_can_account_for_is_told_of() -> None:
     log = Events()
     watch = GovernorWatch(log, {}, CALM)
-    watch.look([settled("settled", ""), settled("released", "RateLimited")], CALM, 0.0)
+    watch.look([settled("settled", ""), settled("released", "RateLimited")], 0.0)
     assert log.told == []
-    watch.look([settled("presumed", "ProviderTimeout"), settled("presumed", "")], CALM, 0.0)
+    watch.look([settled("presumed", "ProviderTimeout"), settled("presumed", "")], 0.0)
     assert [fields["error"] for _, fields in log.told] == ["ProviderTimeout", "UsageMissing"]
     assert log.told[0][1]["usd"] == 0.005
 
 
-def test_an_overrun_is_told_of_with_what_it_adds() -> None:
+def test_an_overrun_is_told_of_with_whose_it_is_and_what_it_adds() -> None:
     log = Events()
     watch = GovernorWatch(log, {}, Balance(100, 0, 0, 0, 7))
-    watch.look([], Balance(100, 0, 0, 0, 7), 0.0)
-    watch.look([], Balance(100, 0, 0, 0, 1_000_000_007), 0.0)
-    assert log.told == [("money.overrun", {"by_usd": 1.0, "in_all_usd": 1.000000007})]
+    watch.look([settled("settled", "")], 0.0)
+    assert log.told == []
+    watch.look([settled("settled", "")._replace(overrun=1_000_000_000, agent="ann")], 0.0)
+    ((event, fields),) = log.told
+    assert event == "money.overrun"
+    assert (fields["by_usd"], fields["in_all_usd"]) == (1.0, 1.000000007)
+    assert (fields["cost_usd"], fields["hold_usd"]) == (1.005, 0.005)
+    assert (fields["session"], fields["role"], fields["agent"]) == ("s", "narrator", "ann")

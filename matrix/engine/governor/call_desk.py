@@ -187,7 +187,14 @@ class CallDesk:
             key = refusal.request.key
             if (call := self._calls.find(key)) is not None:
                 left = self._envelopes.left(refusal.envelope or "")
-                why = why_refused(refusal, call.asked, self.ledger, self._parts.session, left)
+                why = why_refused(
+                    refusal,
+                    call.asked,
+                    self.ledger,
+                    self._holds.overrun,
+                    self._parts.session,
+                    left,
+                )
                 self._calls.refuse(key, call, *why)
         waits = (decision.wake_in_s, self._parking.wake_in_s(now))
         return min((wait for wait in waits if wait is not None), default=None)

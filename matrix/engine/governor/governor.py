@@ -135,7 +135,7 @@ class Governor:
         if alive:
             self._core.expect(self._journal.do_now(_open_sessions))
         self._watch = GovernorWatch(log, groups, self._core.ledger.balance)
-        self._watch.look(lost, self._core.ledger.balance, self._clock())
+        self._watch.look(lost, self._clock())
         self._mailboxes = Mailboxes()
         self._lost: set[str] = set()
         self._inbox: list[_Item] = []
@@ -314,7 +314,7 @@ class Governor:
         for keep in owed:
             keep()
         self._core.sent(tick.mail)
-        self._watch.look(tick.entries, self._core.ledger.balance, now)
+        self._watch.look(tick.entries, now)
         by_peer: dict[str, list[object]] = {}
         for peer, letter in tick.mail:
             by_peer.setdefault(peer, []).append(letter)

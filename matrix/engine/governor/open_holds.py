@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from matrix.admission.ledger import Ledger
 from matrix.admission.pricing import Dearness
 from matrix.engine.governor.books import History, OpenHold
+from matrix.engine.governor.refusals import Overrun, who_asked
 from matrix.engine.wire.messages import Settle
 from matrix.model.entries import Held
 from matrix.model.errors import ProtocolError
@@ -18,6 +19,8 @@ class OpenHolds:
 
     Every way in which an attempt can end takes it off, moves its money, and adds what it cost to
     its role.
+
+    ``overrun`` is the first attempt that cost more than its hold, which closed the ledger.
     """
 
     def __init__(self, ledger: Ledger, past: History) -> None:
@@ -25,6 +28,7 @@ class OpenHolds:
         self._open: dict[int, OpenHold] = {}
         self._dearness = Dearness(past.inflation)
         self.spent_by_role: dict[str, NanoUSD] = dict(past.spent_by_role)
+        self.overrun: Overrun | None = None
 
     def __len__(self) -> int:
         return len(self._open)
@@ -104,6 +108,7 @@ class OpenHolds:
             case "settled":
                 overrun = self._ledger.settle(message.hold_id, message.cost)
                 if overrun:
+                    self._note(message.cost, held)
                     self._dearness.note(held.model, message.cost, held.bound)
                 return message.cost - overrun
             case "released":
@@ -113,6 +118,12 @@ class OpenHolds:
                 return self._ledger.presume(message.hold_id)
             case "cached":
                 raise ProtocolError("an answer from the cache has no hold to settle")
+
+    def _note(self, cost: NanoUSD, held: OpenHold) -> None:
+        """The first attempt that overran is what everybody is stopped for."""
+        if self.overrun is None:
+            who = who_asked(held.role, held.model, held.agent)
+            self.overrun = Overrun(held.key.session_id, who, cost, held.amount)
 
     def _charge(self, role: str, cost: NanoUSD) -> None:
         self.spent_by_role[role] = self.spent_by_role.get(role, 0) + cost

@@ -6,6 +6,7 @@ What stands before the first colon of a reason is what sessions that it cuts sho
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from matrix.admission.gate import Refusal
 from matrix.admission.ledger import Ledger
@@ -17,8 +18,7 @@ from matrix.model.spec.budgets import Bound
 from matrix.model.spec.run_spec import Limits
 
 CAP_REACHED = "cap"
-OVERRUN = "overrun: an attempt cost more than the most it should"
-OVERRUN_WORD = OVERRUN.partition(":")[0]
+OVERRUN_WORD = "overrun"
 """What sessions are counted by that an overrun has cut short."""
 
 DRAINING = "interrupted"
@@ -81,10 +81,36 @@ def _whole_cents(amount: NanoUSD) -> NanoUSD:
     return -(-amount // cent) * cent
 
 
+class Overrun(NamedTuple):
+    """The attempt that cost more than was set aside for it: whose it was, and how much."""
+
+    session_id: str
+    who: str
+    cost: NanoUSD
+    held: NanoUSD
+
+
+def who_asked(role: str, model: str, agent: str) -> str:
+    """Who sent an attempt: an agent under test by its name, a model by its role."""
+    if agent == model:
+        return f"{role} {model}"
+    return f"{role} on {model}" + (f" (for {agent})" if agent and agent != role else "")
+
+
+def overrun_told(found: Overrun, session_id: str) -> str:
+    """Why a session gets nothing more: whose attempt it was, where it was not its own."""
+    cost, held = show_usd_apart(found.cost, found.held)
+    told = f"{OVERRUN_WORD}: an attempt of {found.who} cost {cost} on a hold of {held}"
+    if found.session_id == session_id:
+        return f"{told}, so nothing more is sent in this run"
+    return f"{told} in another session, and this one was stopped for that"
+
+
 def why_refused(
     refusal: Refusal,
     asked: Acquire | None,
     ledger: Ledger,
+    overrun: Overrun | None,
     session_cap: NanoUSD | None,
     left: NanoUSD = 0,
 ) -> tuple[Refuse, str]:
@@ -93,13 +119,14 @@ def why_refused(
     Args:
         refusal: The gate's.
         asked: The question that it refuses, if that is still known.
-        ledger: The run's money; an overrun may have closed it.
+        ledger: The run's money.
+        overrun: What closed it, if an attempt cost more than it should.
         session_cap: The cap of each session, if there is one.
         left: What may still be spent of the part's cap that refuses it, if one does.
     """
     match refusal.envelope:
-        case None if ledger.closed:
-            return "cap", OVERRUN
+        case None if overrun is not None:
+            return "cap", overrun_told(overrun, refusal.request.key.session_id)
         case None:
             return "cap", f"{CAP_REACHED}: {_held_at(refusal, asked, ledger.balance.free)}"
         case envelope if envelope == session_envelope(refusal.request.key.session_id):

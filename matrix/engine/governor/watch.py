@@ -20,15 +20,13 @@ class GovernorWatch:
         self._open = {name: group.open_breaker is not None for name, group in groups.items()}
         self._overrun: NanoUSD = balance.overrun
 
-    def look(self, entries: Sequence[Entry], balance: Balance, now: float) -> None:
+    def look(self, entries: Sequence[Entry], now: float) -> None:
         """Tell what has changed; ``entries`` are those of this tick, ``now`` in seconds."""
         for entry in entries:
             if type(entry) is Settled and entry.disposition == "presumed":
                 self._presumed(entry)
-        if balance.overrun != self._overrun:
-            more = balance.overrun - self._overrun
-            self._overrun = balance.overrun
-            self._log.error("money.overrun", by_usd=to_usd(more), in_all_usd=to_usd(self._overrun))
+            if type(entry) is Settled and entry.overrun:
+                self._overran(entry)
         for name, group in self._groups.items():
             if group.paused_until > self._paused[name]:
                 self._paused[name] = group.paused_until
@@ -39,6 +37,22 @@ class GovernorWatch:
                 self._open[name] = is_open
                 event = "breaker.opened" if is_open else "breaker.closed"
                 self._log.warning(event, group=name)
+
+    def _overran(self, entry: Settled) -> None:
+        self._overrun += entry.overrun
+        self._log.error(
+            "money.overrun",
+            session=entry.key.session_id,
+            call=str(entry.key),
+            attempt=entry.attempt,
+            role=entry.role,
+            model=entry.model,
+            agent=entry.agent,
+            cost_usd=to_usd(entry.cost + entry.overrun),
+            hold_usd=to_usd(entry.held),
+            by_usd=to_usd(entry.overrun),
+            in_all_usd=to_usd(self._overrun),
+        )
 
     def _presumed(self, entry: Settled) -> None:
         self._log.warning(

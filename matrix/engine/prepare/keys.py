@@ -321,6 +321,28 @@ def handed(models: Mapping[str, ModelEntry], agents: Mapping[str, AgentSpec]) ->
     return told
 
 
+def unset_here(prepared: Prepared, environment: Mapping[str, str]) -> list[str]:
+    """Variables that agents are to be given and that are not set on this machine, in words.
+
+    A run is refused for them, wherever it is started; a plan may be made elsewhere. Nothing is
+    said where the ``.env`` cannot be read, which is told by whoever needs it.
+    """
+    try:
+        known = variables(prepared.env_file, environment)
+    except BadInput:
+        return []
+    missing: dict[str, list[str]] = {}
+    for name, agent in prepared.agents.items():
+        for variable in agent.pass_env:
+            if not known.get(variable):
+                missing.setdefault(variable, []).append(name)
+    return [
+        f"{variable} is not set here, and a run is refused without it (pass_env of agent "
+        f"{', '.join(names)}); set it in the environment or in {prepared.env_file}"
+        for variable, names in missing.items()
+    ]
+
+
 def _origin(url: str) -> str:
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"

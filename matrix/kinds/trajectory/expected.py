@@ -23,6 +23,8 @@ from matrix.model.errors import did_you_mean
 _OF_CONTENT: Final = ("judge", "rubric", "target_glob", "target_file", "model")
 _TARGETS: Final = frozenset(["target", "targets", "file", "files", "path", "glob"])
 """What is meant as a target, and would only be told to the judge as one more word."""
+_BEGINNING: Final = 5
+"""Letters of a key from which what begins like it is taken for it."""
 _CONTEXT: Final = ("expected_meaning", "must_not", "risk_area")
 
 
@@ -168,15 +170,20 @@ class ExpectedReader:
         known: Sequence[str],
         *,
         quiet: bool = False,
+        few: bool = False,
     ) -> None:
         """A key that is nearly one we know is a typing mistake; any other is its author's own.
 
-        One beside the very key that it resembles is so too if assertions could stand in it.
+        One beside the very key that it resembles is so too if assertions could stand in it. What
+        only begins like a key of ours (``struct``) is one if it holds what such a key holds; where
+        nothing but a few words can stand (``few``), less of a likeness will do.
         """
         for name in value:
             if name in known:
                 continue
-            near = difflib.get_close_matches(name, known, n=1, cutoff=0.8)
+            near = difflib.get_close_matches(name, known, n=1, cutoff=0.6 if few else 0.8)
+            if not near and not quiet and isinstance(value[name], (list, dict)):
+                near = [one for one in known if len(name) >= _BEGINNING and one.startswith(name)]
             beside = near and near[0] in value and not isinstance(value[name], (list, dict))
             if near and not beside:
                 told = f"unknown key {name!r}; did you mean {near[0]!r}?"

@@ -27,7 +27,15 @@ from matrix.kinds.protocol import (
 )
 from matrix.kinds.reporting import EndedRun, RunReport
 from matrix.kinds.trajectory import reporting
-from matrix.kinds.trajectory.assertions.folder import View, as_text, scan, told_changes
+from matrix.kinds.trajectory.assertions.folder import (
+    NOTHING_CHANGED,
+    View,
+    as_text,
+    links_in,
+    scan,
+    told_changes,
+    told_links,
+)
 from matrix.kinds.trajectory.assertions.hypotheses import (
     gone_after,
     hypotheses_of,
@@ -231,6 +239,7 @@ class TrajectoryKind:
         if turn.folder:
             await ctx.copy_folder(turn.folder, f"{INBOX}/{turn.folder}")
         before = await asyncio.to_thread(scan, ctx.workspace)
+        links = await asyncio.to_thread(links_in, ctx.workspace)
         shown = shown_of(turn)
         if turn.folder:
             came = View(ctx.workspace, before)
@@ -240,6 +249,8 @@ class TrajectoryKind:
         said_at = ctx.log.append(said)
         view = await _view(ctx, before)
         changed = await asyncio.to_thread(told_changes, view)
+        if made := told_links(links, await asyncio.to_thread(links_in, ctx.workspace)):
+            changed = made if changed == NOTHING_CHANGED else f"{changed}\n\n{made}"
         ctx.log.append(Message("table", "folder", changed, ctx.turn))
         last = ctx.turn == len(scenario.turns)
         stopped = 0 < options.stop_after_turn <= ctx.turn and not last

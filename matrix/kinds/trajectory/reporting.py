@@ -33,7 +33,7 @@ from matrix.kinds.trajectory.state import (
     UNJUDGED,
 )
 from matrix.model.records import PLAYED
-from matrix.stats.estimates.proportions import wilson
+from matrix.stats.estimates.proportions import clopper_pearson_lower, clopper_pearson_upper
 
 REPORTS: Final = Path("reports") / TRAJECTORY
 """Where in a project each run is written to."""
@@ -46,6 +46,8 @@ AS_PINNED: Final = "as_pinned"
 """The assertion that a final state has the shape of a pinned one."""
 
 _HEADS: Final = {True: "ok", False: "MISSED", None: "OPEN"}
+_UNPLAYED: Final = {"censored": "CENSORED", "": "NOT PLAYED"}
+"""How a run is called that was cut short, as tables call it, or not begun; others errored."""
 _STANDINGS: Final = {True: ("reached", 1.0), False: ("missed", 0.0), None: ("open", 0.5)}
 """How an assertion stands to its threshold, and how good that is: 4 of 5 may be either."""
 _WORKDIRS: Final = "workdirs"
@@ -53,6 +55,8 @@ _WIDEST: Final = 150
 _DEAREST: Final = 5
 _ENOUGH_RUNS: Final = 2000
 _MOST_COLUMNS: Final = 12
+_ONE_SIDE: Final = 0.025
+"""Error rate of each end of a two-sided 95 % interval."""
 
 
 class Rate(NamedTuple):
@@ -372,7 +376,6 @@ def _of(session: Mapping[str, Any], name: str) -> tuple[str, str]:
 
 
 def _rate_data(one: Rate) -> dict[str, Any]:
-    interval = wilson(one.passed, one.runs)
     return {
         "scenario": one.scenario,
         "variant": one.variant,
@@ -381,7 +384,7 @@ def _rate_data(one: Rate) -> dict[str, Any]:
         "passed": one.passed,
         "runs": one.runs,
         "rate": one.passed / one.runs,
-        "interval": None if interval is None else [interval.low, interval.high],
+        "interval": [_low(one.passed, one.runs), _high(one.passed, one.runs)],
         "threshold": one.threshold,
         "reached": one.holds,
         "words": dict(Counter(one.words)),
@@ -406,7 +409,7 @@ def _lines(
     yield from _with_failed_turns(by_turn)
     for one in unplayed:
         told = one["reason"] or "was not played to its end"
-        yield f"ERROR {_place(one)}: {_line(told)}"
+        yield f"{_UNPLAYED.get(one['outcome'], 'ERROR')} {_place(one)}: {_line(told)}"
     for one in sessions:
         if one["outcome"] == "failed":
             yield f"FAILED {_place(one)}: {_line(one['reason'])}"
@@ -516,20 +519,18 @@ def _lost(one: Rate) -> Iterator[str]:
 
 def _supported(rates: Sequence[Rate], runs: int) -> str:
     """What so many runs can tell apart, beside the plain rule that decides."""
-    whole = wilson(runs, runs)
-    assert whole is not None
-    least = next(n for n in range(1, _ENOUGH_RUNS) if _low(n) >= 0.8)
+    least = next(n for n in range(1, _ENOUGH_RUNS) if _low(n, n) >= 0.8)
     told = f"{runs} of {runs} runs" if runs > 1 else "1 run"
     enough = [one for one in rates if one.holds and 0 < one.passed < one.runs]
     fewest = min(enough, key=lambda one: (one.passed / one.runs, -one.threshold), default=None)
     also = ""
-    if fewest is not None and (found := wilson(fewest.passed, fewest.runs)) is not None:
+    if fewest is not None:
         alike = all(one.threshold == fewest.threshold for one in rates)
         where = "here" if alike else f"where the threshold is {fewest.threshold:g}"
         rate = f"{fewest.passed} of {fewest.runs}"
-        also = f", {rate}, which is enough {where}, from {_floor(found.low)}"
+        also = f", {rate}, which is enough {where}, from {_floor(_low(fewest.passed, fewest.runs))}"
     return (
-        f"what this supports: {told} may come from a true rate as low as {_floor(whole.low)}"
+        f"what this supports: {told} may come from a true rate as low as {_floor(_low(runs, runs))}"
         f"{also} (95 % interval); for at least 80 % it takes {least} runs without a miss"
     )
 
@@ -539,9 +540,13 @@ def _floor(share: float) -> str:
     return f"{math.floor(100 * share + 1e-9)} %"
 
 
-def _low(runs: int) -> float:
-    interval = wilson(runs, runs)
-    return 0.0 if interval is None else interval.low
+def _low(passed: int, runs: int) -> float:
+    """The lower end of the exact 95 % interval of a rate: what a mean beside it is told with."""
+    return clopper_pearson_lower(passed, runs, _ONE_SIDE)
+
+
+def _high(passed: int, runs: int) -> float:
+    return clopper_pearson_upper(passed, runs, _ONE_SIDE)
 
 
 def _costs(spent: Sequence[Spent]) -> Iterator[str]:

@@ -200,7 +200,7 @@ class _Reader:
             told = "found no mapping; say structural: and content:, each from 0 to 1"
             self._mistakes.fault(("pass_threshold",), told)
             return Thresholds()
-        self._reader.unknown(("pass_threshold",), value, tuple(Thresholds.model_fields))
+        self._reader.unknown(("pass_threshold",), value, tuple(Thresholds.model_fields), few=True)
         known = {name: value[name] for name in Thresholds.model_fields if name in value}
         for name, share in known.items():
             fits = isinstance(share, int | float) and not isinstance(share, bool)

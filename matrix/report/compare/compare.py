@@ -18,6 +18,7 @@ from matrix.report.compare.cautions import cautions_of
 from matrix.report.compare.judge_bias import BiasDifference
 from matrix.report.compare.labelled import ByPeople
 from matrix.report.compare.labels_elsewhere import ErrsElsewhere
+from matrix.report.compare.left_out import LeftOut, left_out_of
 from matrix.report.compare.matching import factor_matchup, whole_matchup
 from matrix.report.compare.matchup import AVERAGED, Matchup
 from matrix.report.compare.unscored import Unscored, unscored_of
@@ -99,7 +100,8 @@ class FactorComparison:
     ``unscored`` has the sessions without a value of each variant; ``measure`` is the metric with
     its direction, in words. ``void`` says why nothing is
     claimed, where the judge's own verdict does not stand, and ``undone`` which pairs of it show
-    nothing for the same reason, one by one.
+    nothing for the same reason, one by one. ``left_out`` has rounds of the longer of two runs that
+    have no partner, and ``shared_only`` says that one was planned to be longer.
     """
 
     factor: str
@@ -116,6 +118,8 @@ class FactorComparison:
     undone: tuple[bool, ...] = ()
     score_digits: int = 1
     unit: str = "round"
+    left_out: LeftOut | None = None
+    shared_only: bool = False
 
 
 def compare_factor(
@@ -287,6 +291,8 @@ def comparison_of(judged: MatchupVerdict) -> FactorComparison:
         undone=tuple(is_undone(judged, pair) for pair in verdict.comparisons),
         score_digits=matchup.score_digits,
         unit=matchup.unit,
+        left_out=left_out_of(matchup, metric),
+        shared_only=matchup.shared_only,
     )
 
 
@@ -439,6 +445,8 @@ def _rests_on(judged: MatchupVerdict) -> str:
     matchup, verdict, left_out = judged.matchup, judged.verdict, judged.left_out
     unit = matchup.unit
     of_all = f"{plural(verdict.rounds_used, f'complete {unit}')} of {verdict.rounds_planned:,}"
+    if matchup.shared_only:
+        of_all += " that both runs planned"
     if not matchup.paired:
         of_all = _scored_rows(judged)
     parts = [

@@ -233,12 +233,14 @@ def runs_matchup(first: tuple[RunTables, RunFile], second: tuple[RunTables, RunF
         mistakes.insert(0, f"{one.run_id} cannot be compared with itself; name another run")
     if mistakes:
         raise BadInput(Mistake("matrix compare", None, "", text) for text in mistakes)
-    units = min(pairing_of(run).units for run in (one, two))
+    planned = [pairing_of(run).units for run in (one, two)]
+    units = min(planned)
     spec = two.run_spec
     turn_limit = spec.compare.turn_limit
     keys, words = labels(strata)
     imported = one.imported and two.imported
-    frames = [_of_run(tables, run, strata, keys, units) for tables, run in (first, second)]
+    all_of = [_of_run(tables, run, strata, keys) for tables, run in (first, second)]
+    frames = [frame[frame["round"] < units] for frame in all_of]
     matchup = Matchup(
         factor="run",
         variants=_names(first, second),
@@ -248,14 +250,7 @@ def runs_matchup(first: tuple[RunTables, RunFile], second: tuple[RunTables, RunF
         scope=_common(strata, one, two),
         strata=words,
         within=_with_fields(_within(list(strata), keys), one),
-        ids=np.concatenate([frame["session_id"].to_numpy(dtype=object) for frame in frames]),
-        source=np.repeat([0, 1], [len(frame) for frame in frames]).astype(np.int64),
-        units=np.concatenate([frame["round"].to_numpy(dtype=np.int64) for frame in frames]),
-        places=np.concatenate([frame["place"].to_numpy(dtype=np.int64) for frame in frames]),
-        sides=np.repeat([0, 1], [len(frame) for frame in frames]).astype(np.int64),
-        outcomes=np.concatenate([_outcomes(frame, turn_limit, needless=False) for frame in frames]),
-        at_limit=np.concatenate([_at_limit(frame) for frame in frames]),
-        cost_usd=np.concatenate([frame["cost_usd"].to_numpy(dtype=float) for frame in frames]),
+        **_columns(frames, turn_limit),
         sources=(first[0], second[0]),
         kind=scoring_kind(two.kind, spec.options, kept=two.kind_facts),
         spec=_looked_at_once(spec),
@@ -263,12 +258,33 @@ def runs_matchup(first: tuple[RunTables, RunFile], second: tuple[RunTables, RunF
         n_whole=min(_whole(run) for run in (one, two)),
         over=all(run.status != "running" for run in (one, two)),
         simulated=_simulation(one, two),
+        shared_only=max(planned) > units,
     )
+    rest = [frame[frame["round"] >= units] for frame in all_of]
+    if any(map(len, rest)):
+        matchup = replace(matchup, alone=replace(matchup, **_columns(rest, turn_limit)))
     if not (one.imported or two.imported):
         return matchup
     absent = _absent(matchup)
     theirs = [side for side, run in enumerate((one, two)) if run.imported]
     return replace(matchup, absent=absent[np.isin(absent[:, 2], theirs)])
+
+
+def _columns(frames: Sequence[Any], turn_limit: TurnLimit) -> dict[str, Any]:
+    """What a matchup of two runs has of each session, first run first."""
+    side = np.repeat([0, 1], [len(frame) for frame in frames]).astype(np.int64)
+    return {
+        "ids": np.concatenate([frame["session_id"].to_numpy(dtype=object) for frame in frames]),
+        "source": side,
+        "units": np.concatenate([frame["round"].to_numpy(dtype=np.int64) for frame in frames]),
+        "places": np.concatenate([frame["place"].to_numpy(dtype=np.int64) for frame in frames]),
+        "sides": side,
+        "outcomes": np.concatenate(
+            [_outcomes(frame, turn_limit, needless=False) for frame in frames]
+        ),
+        "at_limit": np.concatenate([_at_limit(frame) for frame in frames]),
+        "cost_usd": np.concatenate([frame["cost_usd"].to_numpy(dtype=float) for frame in frames]),
+    }
 
 
 def _names(*runs: tuple[RunTables, RunFile]) -> tuple[str, ...]:
@@ -397,13 +413,12 @@ def _of_run(
     run: RunFile,
     strata: Mapping[str, Sequence[str]],
     keys: Sequence[tuple[str, ...]],
-    units: int,
 ) -> Any:
-    """The sessions of a run that the other may have a partner for."""
+    """The sessions of a run in strata that the other has too, whatever round they are of."""
     columns = {"scenario": "scenario", **factor_columns(run.plan.factors)}
     mine = {columns[name]: levels for name, levels in strata.items()}
     data = _read(tables, [*mine, "round"])
-    kept = data["round"] < units
+    kept = np.ones(len(data), dtype=np.bool_)
     for column, levels in mine.items():
         kept &= data[column].astype(str).isin(list(levels))
     data = data[kept].copy()

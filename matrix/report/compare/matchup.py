@@ -86,6 +86,9 @@ class Matchup:
         grouped: Whether that is a sample of units, over the sessions of which scores are averaged.
         metrics: Every metric by name, NaN where a session has none; empty where only some are
             needed, which are then read when they are asked for.
+        alone: Of two runs, the sessions of the longer one in rounds that the other has not, which
+            are in no pair; ``None`` where there are none.
+        shared_only: Whether ``n_units`` are not all that were planned: of two runs, one has more.
     """
 
     factor: str
@@ -120,6 +123,8 @@ class Matchup:
     alike: tuple[int, ...] | None = None
     grouped: bool = False
     metrics: Mapping[str, Floats] = field(default_factory=dict)
+    alone: Matchup | None = None
+    shared_only: bool = False
 
     def with_metrics(self, judged: str) -> Matchup:
         """The same with every metric: the table ``scores`` is large, and is read in one pass.

@@ -8,7 +8,7 @@ differently for the two runs decide nothing that would not be so without what it
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 
 from matrix.engine.run.interim_looks import declared_rules
@@ -17,6 +17,12 @@ from matrix.model.records import JSON
 from matrix.report.compare.changes import changes_between, other_rules
 from matrix.report.compare.judge_bias import BiasDifference, gate_without_error
 from matrix.report.compare.labelled import by_parts, by_people
+from matrix.report.compare.left_out import (
+    LeftOut,
+    failures_of_all,
+    left_out_of,
+    more_often_of_all,
+)
 from matrix.report.compare.matchup import Matchup
 from matrix.report.gates.thresholds import MOST_UNSCORED, parts_told, unseen
 from matrix.report.text import (
@@ -36,6 +42,7 @@ from matrix.stats import (
     failure_contrast,
 )
 from matrix.stats.estimates.figures import percent
+from matrix.stats.estimates.unpaired_rates import Count
 from matrix.stats.gates.gate import all_alike, check_gate, gate_of_interval
 from matrix.stats.looks.failures import bounded_by
 from matrix.stats.rounds.round_table import RoundTable
@@ -71,6 +78,9 @@ class Regression:
         failures_kind: The gate on failures, where they are told.
         extra: Further rounds until it decides, if things go on as they are; ``None`` where no
             number can be given, 0 once it has.
+        left_out: Rounds of the longer run that are in no pair; ``None`` where all are in one.
+        all_failed: Then, failures over all sessions of the baseline and of the run.
+        broke: Whether these show that the run fails more often, which takes a pass back.
         other: What is other in the run than in the baseline beside what is compared, in words.
         sentence: All of it for people.
     """
@@ -93,6 +103,9 @@ class Regression:
     score_digits: int = 1
     other: str = ""
     unit: str = "round"
+    left_out: LeftOut | None = None
+    all_failed: tuple[Count, Count] | None = None
+    broke: bool = False
 
 
 def regression(matchup: Matchup, metric: str | None = None, margin: float = 0.0) -> Regression:
@@ -111,6 +124,7 @@ def regression(matchup: Matchup, metric: str | None = None, margin: float = 0.0)
     rules = declared_rules(matchup.spec, matchup.kind, metric=chosen)
     seen, rounds = _failures(matchup, rules)
     failures = None if matchup.failures_untold_by else seen
+    all_failed = None if failures is None else failures_of_all(matchup)
     scores, unscored, fragile, error = None, (0, 0), False, None
     if chosen != FAILED:
         table, _ = matchup.round_table(chosen)
@@ -127,6 +141,12 @@ def regression(matchup: Matchup, metric: str | None = None, margin: float = 0.0)
         error = _judge_error(matchup, chosen)
         scores = gate_without_error(scores, error, better=rules.higher_is_better)
     failed = None if failures is None else _failures_kind(failures, rules.failure_margin)
+    broke = (
+        failed == "pass"
+        and all_failed is not None
+        and more_often_of_all(all_failed, rules.alpha, seen.per_effective)
+    )
+    failed = "not_enough_data" if broke else failed
     found = Regression(
         kind=_joined(None if scores is None else scores.kind, failed),
         metric=chosen,
@@ -141,7 +161,10 @@ def regression(matchup: Matchup, metric: str | None = None, margin: float = 0.0)
         failures=failures,
         failure_margin=rules.failure_margin,
         failures_kind=failed,
-        extra=_extra(scores, failures, rounds, rules.failure_margin),
+        extra=None if broke else _extra(scores, failures, rounds, rules.failure_margin),
+        left_out=left_out_of(matchup, chosen),
+        all_failed=all_failed,
+        broke=broke,
         sentence="",
         score_digits=matchup.score_digits,
         unit=matchup.unit,
@@ -239,7 +262,7 @@ def _sentence(found: Regression, matchup: Matchup) -> str:
         "not_enough_data": f"not enough data against {found.baseline}",
     }[found.kind]
     parts = [_score_words(found), _judge_words(found), *_part_words(found, matchup)]
-    parts += [_unscored_words(found), _failure_words(found)]
+    parts += [_unscored_words(found), _failure_words(found), *_left_out_words(found)]
     if found.kind == "pass":
         parts.append(unseen(found.pairs))
     if found.kind == "not_enough_data":
@@ -330,12 +353,26 @@ def _failure_words(found: Regression) -> str:
         return f"failures: not told by {names_listed(found.untold_by)}"
     one, two = contrast.both + contrast.only_a, contrast.both + contrast.only_b
     told = f"failed: {two:,} of {contrast.pairs:,} sessions against {one:,}"
-    if found.failures_kind == "pass":
+    if found.failures_kind == "pass" or found.broke:
         return told
     margin = f"{100 * found.failure_margin:.3g} points"
     if found.failures_kind == "regression":
         return f"{told}, which is shown to be more often"
     return f"{told}{contrast.leaves}; at most {margin} more has to be shown"
+
+
+def _left_out_words(found: Regression) -> list[str]:
+    """What the longer run did where the other has no partner, and failures with that."""
+    if found.left_out is None:
+        return []
+    if found.all_failed is None:
+        return [found.left_out.told]
+    base, run = found.all_failed
+    told = f"failed of all sessions: {run.successes:,.0f} of {run.trials:,.0f} against "
+    told += f"{base.successes:,.0f} of {base.trials:,.0f}"
+    if found.broke:
+        told += f", which is shown to be more often, so the {found.unit}s in common prove no pass"
+    return [found.left_out.told, told]
 
 
 def regression_as_data(found: Regression) -> JSON:
@@ -356,6 +393,7 @@ def regression_as_data(found: Regression) -> JSON:
         "judge_error": None if found.judge_error is None else found.judge_error.data,
         "scores": None if gate is None else gate.kind,
         "failures": _failures_as_data(found),
+        "left_out": None if found.left_out is None else asdict(found.left_out),
         "still_needed": found.extra,
     }
 
@@ -369,4 +407,9 @@ def _failures_as_data(found: Regression) -> JSON:
         "baseline": None if seen is None else seen.both + seen.only_a,
         "run": None if seen is None else seen.both + seen.only_b,
         "margin": None if seen is None else found.failure_margin,
+        "of_all": None if found.all_failed is None else [_count(one) for one in found.all_failed],
     }
+
+
+def _count(one: Count) -> JSON:
+    return {"failed": one.successes, "of": one.trials}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
@@ -18,6 +19,8 @@ from matrix.telemetry.redaction import Redactor, secrets_in
 ENDING_COLUMNS: Final = ("session_id", "outcome", "error_class", "end_reason", "score", "seq")
 """Columns of ``sessions`` that are read for this."""
 
+_MOST_REASONS: Final = 20
+"""Reasons of a class that programs are told, those of most sessions first."""
 _CAME_TO_AN_END: Final = ("completed", "timeout")
 
 
@@ -30,12 +33,15 @@ class ErrorClass:
         sessions: How many there are.
         newest: The one that ended last.
         reason: Why that one ended, in one line.
+        reasons: Every reason, in one line each, and how many sessions ended for it, the most
+            frequent first.
     """
 
     name: str
     sessions: int
     newest: str
     reason: str
+    reasons: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,8 +200,20 @@ def _classes(failing: Any, column: str, redactor: Redactor) -> list[ErrorClass]:
     found = []
     for name, those in failing.groupby(column, observed=True, dropna=True):
         newest = those.iloc[-1]
+        counts = those["end_reason"].fillna("").astype(str).value_counts(sort=False)
+        told = Counter[str]()
+        for reason, count in counts.items():
+            told[one_line(redactor.text(str(reason)))] += int(count)
         reason = one_line(redactor.text(str(newest["end_reason"] or "")))
-        found.append(ErrorClass(str(name), len(those), str(newest["session_id"]), reason))
+        found.append(
+            ErrorClass(
+                str(name),
+                len(those),
+                str(newest["session_id"]),
+                reason,
+                tuple(told.most_common()),
+            )
+        )
     return sorted(found, key=lambda one: (-one.sessions, one.name))
 
 
@@ -219,6 +237,10 @@ def endings_as_data(endings: Endings) -> dict[str, JSON]:
                 "sessions": one.sessions,
                 "newest": one.newest,
                 "reason": one.reason,
+                "by_reason": [
+                    {"reason": reason, "sessions": count}
+                    for reason, count in one.reasons[:_MOST_REASONS]
+                ],
             }
             for one in (*endings.errors, *endings.losses)
         ],

@@ -23,6 +23,7 @@ from matrix.report.compare.judge_check import Standing
 from matrix.report.compare.labelled import labels_beside, standing_in
 from matrix.report.compare.unscored import Unscored
 from matrix.report.compare.voiding import standing_beside
+from matrix.report.run.agent_doubts import AgentDoubt, agent_doubts
 from matrix.report.run.endings import ENDING_COLUMNS, Endings, endings_of
 from matrix.report.run.judging_notes import JudgingNotes, Unjudged, judging_notes, unjudged_in
 from matrix.report.run.rejudged import Rejudged, rejudged_in
@@ -61,6 +62,7 @@ class Summary:
         censored: Why sessions were cut short -> how many.
         cut_short: The same -> the newest reason in full, where there is more to say.
         implausible: Model -> answers with a usage report that cannot be true.
+        agent_doubts: Agents of whose cost some turns say nothing.
         equivalent_nano: Agent under a subscription -> what its turns would have cost.
         unanswered_nano: What attempts without an answer are presumed to have cost; it is in the
             cost of no session.
@@ -91,6 +93,7 @@ class Summary:
     censored: Mapping[str, int]
     cut_short: Mapping[str, str]
     implausible: Mapping[str, int]
+    agent_doubts: tuple[AgentDoubt, ...]
     equivalent_nano: Mapping[str, int]
     moved: Mapping[str, Mapping[str, int]]
     role_nano: Mapping[str, int]
@@ -153,6 +156,7 @@ def summarize_run(run_dir: Path, run: RunFile) -> Summary:
         censored=_classes(sessions[sessions["outcome"] == "censored"]),
         cut_short=_in_full(sessions[sessions["outcome"] == "censored"]),
         implausible=_implausible(calls),
+        agent_doubts=agent_doubts(tables, run, calls),
         equivalent_nano=_equivalents(run, calls),
         moved=moved_models([tables]),
         role_nano=money["roles"],

@@ -40,6 +40,7 @@ def summary_as_data(summary: Summary) -> JSON:
         "overrun_usd": to_usd(summary.overrun_nano),
         "equivalent_usd": {n: to_usd(x) for n, x in summary.equivalent_nano.items()},
         "implausible_usage": dict(summary.implausible),
+        "agents_without_cost": [one._asdict() for one in summary.agent_doubts],
         "moved_models": {model: dict(names) for model, names in summary.moved.items()},
         "estimate_usd": _range(summary.run.estimate),
         "pilot_usd": _range(summary.run.pilot),
@@ -123,6 +124,7 @@ def comparison_as_data(comparison: FactorComparison) -> JSON:
             "still_needed": verdict.extra_rounds,
             "still_needed_for_a_winner": verdict.winner_rounds,
         },
+        "left_out": None if comparison.left_out is None else asdict(comparison.left_out),
         "variants": [asdict(row) for row in comparison.rows],
         "pairs": [
             {

@@ -9,6 +9,7 @@ from matrix.model.money import show_usd
 from matrix.report.compare.compare import VariantRow
 from matrix.report.compare.unscored import unscored_told
 from matrix.report.run.command import command_facts, failings
+from matrix.report.run.endings import ErrorClass
 from matrix.report.run.judging_notes import unjudged_lines
 from matrix.report.run.rejudged import rejudged_lines
 from matrix.report.run.replayed import replayed_as_text
@@ -37,6 +38,9 @@ from matrix.store.run.run_folder import (
     results_flag,
     resume_command,
 )
+
+_MOST_CAUSES = 3
+"""Reasons of one outcome that are told, each with its sessions."""
 
 _AFTER_ENDED = 4
 """Where in the table of variants the column of sessions without a score is put."""
@@ -221,13 +225,23 @@ def losses(summary: Summary) -> list[tuple[str, str]]:
     """How sessions ended that count against their variant without any error: outcome, and why."""
     rows = []
     for one in summary.endings.losses:
-        told = f"{one.sessions:,} by the kind: {one.reason}"
+        told = f"{plural(one.sessions, 'session')}: {_causes(one)}"
         if one.name == "timeout":
             kept = summary.run.spec.get("compare", {}).get("turn_limit", "keep") == "keep"
             counted = "they are scored like any other" if kept else "they count as failed, too"
-            told = f"{one.sessions:,} had all their turns: {one.reason}; {counted}"
+            told = f"{one.sessions:,} had all their turns: {_causes(one)}; {counted}"
         rows.append((one.name, f"{told} (newest: {one.newest})"))
     return rows
+
+
+def _causes(one: ErrorClass) -> str:
+    """Why they ended so, and how many for which reason; of many reasons those of most sessions."""
+    if len(one.reasons) == 1:
+        return one.reason
+    told = "; ".join(f"{count:,} for: {reason}" for reason, count in one.reasons[:_MOST_CAUSES])
+    left = sum(count for _, count in one.reasons[_MOST_CAUSES:])
+    more = f"; {left:,} for other reasons" if left else ""
+    return told + more
 
 
 def defect_as_text(summary: Summary) -> str:
@@ -335,6 +349,7 @@ def _doubts(summary: Summary) -> list[tuple[str, str]]:
                 "count at what was set aside for them",
             )
         )
+    rows += [("no cost" * (not n), one.told) for n, one in enumerate(summary.agent_doubts)]
     if summary.equivalent_nano:
         told = ", ".join(f"{n} {show_usd(x)}" for n, x in summary.equivalent_nano.items())
         rows.append(

@@ -10,6 +10,7 @@ from matrix.model.metrics import OF_FAILURES_TOO
 from matrix.model.records import PLAYED
 from matrix.report.compare.changes import changes_between, other_rules
 from matrix.report.compare.compare import MatchupVerdict, turned_told
+from matrix.report.compare.left_out import left_out_of
 from matrix.report.compare.unscored import (
     unscored_of,
     unscored_told,
@@ -35,6 +36,7 @@ def caveats_of(judged: MatchupVerdict, margin: float | None) -> tuple[str, ...]:
         margin: The margin that was asked for, if one was.
     """
     return (
+        *_left_out(judged),
         *_from_elsewhere(judged),
         *_imported(judged),
         *_undeclared(judged),
@@ -48,6 +50,13 @@ def caveats_of(judged: MatchupVerdict, margin: float | None) -> tuple[str, ...]:
         *_changed(judged),
         *_schemas(judged),
     )
+
+
+def _left_out(judged: MatchupVerdict) -> Iterator[str]:
+    """Rounds of the longer of two runs, which nothing here counts."""
+    found = left_out_of(judged.matchup, judged.metric)
+    if found is not None:
+        yield f"{found.told}."
 
 
 def _from_elsewhere(judged: MatchupVerdict) -> Iterator[str]:

@@ -244,7 +244,8 @@ def cost_quality_section(study: Study) -> Section | None:
         "Intervals of costs are approximate. On the frontier: no other is at least as good and as "
         "cheap; the share of draws describes how firmly, and tests nothing."
     )
-    title = f"Cost beside {study.metric}, failed sessions included:"
+    shared = "" if study.comparison.left_out is None else f" of the {study.unit}s of both runs"
+    title = f"Cost beside {study.metric}, failed sessions{shared} included:"
     return Section(title, headers, rows, (1, 2, 3, 6), (" ".join(told),))
 
 

@@ -62,7 +62,8 @@ def _head(study: Study, width: int) -> str:
     many = study.factor if study.factor.endswith("s") else f"{study.factor}s"
     what = plural(len(study.rows), study.factor, many)
     rounds = plural(verdict.rounds_complete, f"complete {study.unit}")
-    rounds = f"{rounds} of {verdict.rounds_planned:,} planned"
+    planned = "that both runs planned" if study.comparison.shared_only else "planned"
+    rounds = f"{rounds} of {verdict.rounds_planned:,} {planned}"
     if verdict.rules.unit == "unpaired":  # no row of one is a partner of another's
         rounds = ", ".join(f"{plural(row.sessions, 'row')} of {row.level}" for row in study.rows)
     margin = verdict.rules.delta
@@ -86,7 +87,13 @@ def variants_section(study: Study) -> Section:
     headers.append("$ per completed")
     figures = study.figures
     rows = [_variant_cells(row, figures) for row in study.rows]
-    return Section("", headers, rows, (1, 2, 4, 5, 6, 7))
+    notes = [
+        f"Every column counts the {plural(study.verdict.rounds_planned, study.unit)} that both "
+        f"runs planned, and nothing of the {one.rounds:,} more of {one.run}."
+        for one in [study.comparison.left_out]
+        if one is not None
+    ]
+    return Section("", headers, rows, (1, 2, 4, 5, 6, 7), notes)
 
 
 def _variant_cells(row: VariantRow, figures: Figures) -> list[str]:

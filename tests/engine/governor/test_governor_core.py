@@ -15,7 +15,7 @@ from matrix.engine.governor.books import History, PartCaps
 from matrix.engine.governor.core import DRIVER, GovernorCore, Tick
 from matrix.engine.governor.history import NOTHING_KNOWN, fold_session
 from matrix.engine.governor.lingering import GRACE_S
-from matrix.engine.governor.refusals import DRAINING, OVERRUN, PARKED
+from matrix.engine.governor.refusals import DRAINING, PARKED
 from matrix.engine.wire.messages import (
     EndSession,
     Granted,
@@ -393,7 +393,13 @@ def test_an_overrun_closes_admission() -> None:
     balance = desk.core.ledger.balance
     assert (balance.settled, balance.overrun) == (100, 30)
     refused = desk.say(ask(key(slot="1"), bound=1))
-    assert refused.mail == [("worker", Refused(key(slot="1"), "cap", OVERRUN))]
+    ((peer, told),) = refused.mail
+    assert isinstance(told, Refused)
+    assert (peer, told.key, told.why) == ("worker", key(slot="1"), "cap")
+    assert told.reason == (
+        "overrun: an attempt of counter on sim/counter cost $1.30e-07 on a hold of $1.00e-07, so "
+        "nothing more is sent in this run"
+    )
 
 
 def test_the_picture_adds_up() -> None:

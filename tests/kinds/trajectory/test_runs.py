@@ -156,7 +156,7 @@ def test_screen_tells_each_missed_assertion_with_its_evidence(
     out = all_turns[1].out
     assert "MISSED 01-report t03.is_unsure: UNCERTAIN" in out
     assert "1 of 2 lead to no source: hypotheses/H-V1-report.md: Omar" in out
-    assert "what this supports: 1 run may come from a true rate as low as 20 %" in out
+    assert "what this supports: 1 run may come from a true rate as low as 2 %" in out
     assert "reports/trajectory/it.json" in out
 
 
@@ -244,7 +244,7 @@ def test_runs_are_held_against_thresholds(tmp_path: Path) -> None:
     assert done.code == 0, done
     (rate,) = report["assertions"]
     assert (rate["passed"], rate["runs"], rate["reached"]) == (3, 3, True)
-    assert "3 of 3 runs may come from a true rate as low as 43 %" in done.out
+    assert "3 of 3 runs may come from a true rate as low as 29 %" in done.out
     files = sorted(path.name for path in (made.folder / "results/it/json").iterdir())
     assert [name.partition("-02-good-")[2] for name in files] == ["1.json", "2.json", "3.json"]
     one = json.loads((made.folder / "results/it/json" / files[0]).read_text())
@@ -422,6 +422,47 @@ def test_the_cost_of_a_turn_has_what_it_overran_and_only_finished_turns_count(
     calls = made.tables("it").frame("calls")
     assert charged == pytest.approx((calls.cost_nano.sum() + calls.overrun_nano.sum()) / 1e9)
     assert calls.overrun_nano.sum() > 0, done
+
+
+SPENDER = """
+import asyncio
+from pathlib import Path
+from matrix.agents import Reply
+
+LOG = Path(__file__).parent / "results" / "it" / "log.jsonl"
+
+async def overcharge(turn):
+    return Reply("done", 1.0)
+
+async def good(turn):
+    while not (LOG.exists() and "money.overrun" in LOG.read_text()):
+        await asyncio.sleep(0.01)
+    return Reply("done", 0.01)
+"""
+
+
+def test_an_overrun_says_whose_it_is_and_who_was_stopped_for_it(tmp_path: Path) -> None:
+    (tmp_path / "spend.py").write_text(SPENDER)
+    agents = {
+        **{n: {"python": f"spend:{n}", "max_usd": 0.3} for n in ("overcharge", "good")},
+        "judge": ADAPTER["agents"]["judge"],
+    }
+    own = {name: item for name, item in ADAPTER.items() if name != "agent"}
+    made = project(
+        tmp_path, {**own, "agents": agents, "factors": {"agent": ["overcharge", "good"]}}
+    )
+    scenario(tmp_path, "01", {"turn-01-x.md": "x", "turn-02-x.md": "x"}, ANYTHING)
+    done, _ = played(made, "scenarios/01")
+    told = "overrun: an attempt of agent overcharge cost $1.00 on a hold of $0.30"
+    for line in (
+        f"CENSORED 01 (agent overcharge), run 1: {told}, so nothing more is sent in this run",
+        f"CENSORED 01 (agent good), run 1: {told} in another session, and this one was stopped for",
+    ):
+        assert line in done.out, done
+    assert "ERROR" not in done.out
+    log = (made.path("it") / "log.jsonl").read_text().splitlines()
+    (event,) = [one for one in map(json.loads, log) if one["event"] == "money.overrun"]
+    assert (event["agent"], event["cost_usd"], event["hold_usd"]) == ("overcharge", 1.0, 0.3)
 
 
 @pytest.mark.slow
@@ -610,6 +651,24 @@ def test_hostile_agents_change_verdicts_and_nothing_else(tmp_path: Path, order: 
     (run,) = report["runs"]
     assert run["outcome"] == "completed"
     assert "root:" not in json.dumps(report)
+
+
+def test_links_that_an_agent_made_are_shown_and_not_followed(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    inputs = {
+        "turn-01-x.md": "LINK one.md",
+        "turn-02-x.md": "WRITE a.md | x",
+        "turn-03-x.md": "\n".join(f"LINK l{number:02}.md" for number in range(25)),
+    }
+    scenario(tmp_path, "01", inputs, {"turns": [{"turn": 2, **ANYTHING["turns"][0]}]})
+    played(made, "scenarios/01")
+    (session,) = made.tables("it").frame("sessions").session_id
+    shown = made.matrix("show", "it", session, "--full").out
+    assert shown.count("made a link, which is not followed: one.md -> /etc/passwd") == 1
+    assert shown.count("made a link") == 1 + 20
+    assert "and 5 more links" in shown
+    assert "nothing changed" not in shown
+    assert "root:" not in shown
 
 
 def test_what_cannot_be_kept_fails_the_turn(tmp_path: Path) -> None:

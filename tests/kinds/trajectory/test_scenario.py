@@ -80,6 +80,9 @@ def test_turns_are_in_the_order_of_their_numbers_padded_or_not(tmp_path: Path, p
         (judged(target="a.md"), "content[0].target: is no key; say target_glob, or target_file"),
         ({"pass_threshold": {"content": 1.2}}, "found 1.2; a share of runs is from 0 to 1"),
         ({"pass_threshold": {"contents": 0.8}}, "did you mean 'content'?"),
+        ({"pass_threshold": {"struct": 0.8}}, "did you mean 'structural'?"),
+        ({"turns": [{"turn": 1, "struct": ["all_internal_links_valid"]}]}, "mean 'structural'?"),
+        ({"final": {"structural": ["all_internal_links_valid"]}}, "did you mean 'final_state'?"),
         ({"pass_threshold": 0.8}, "found no mapping"),
         ({"final_sate": {}}, "did you mean 'final_state'?"),
         ({"final_state": []}, "is a mapping with structural"),
@@ -128,6 +131,8 @@ def test_what_strangers_write_is_played_with_a_note(tmp_path: Path) -> None:
     expected = {
         "scenario": "A churn story",
         "author": "somebody",
+        "final": "the end of the story",
+        "pass_threshold": {"overall": 0.9},
         "turns": [
             {"turn": 1, "notes": "first", "structural": ["no_orphan_evidence"]},
             {"turn": 3, "structural": {"file_exists": "a.md", "no_orphan_evidence": False}},
@@ -157,6 +162,8 @@ def test_what_strangers_write_is_played_with_a_note(tmp_path: Path) -> None:
     assert found.thresholds.content == 0.8
     for told in (
         "the key 'author' is not known",
+        "the key 'final' is not known",
+        "the key 'overall' in pass_threshold is not known",
         "the key 'notes' in turns.0 is not known",
         "nothing is expected of inputs/turn-02-email.md",
         "no_orphan_evidence: false is not checked",

@@ -105,7 +105,7 @@ def test_what_a_kind_says_of_its_run_comes_first_where_nothing_is_compared(
     head = "2 of 2 assertions reach the pass rate that they need (structural 2 of 2 at 1)"
     assert told.startswith(f"**{head}")
     assert f'<p class="verdict">{head}' in page
-    support = "2 of 2 runs may come from a true rate as low as 34 % (95 % interval)"
+    support = "2 of 2 runs may come from a true rate as low as 15 % (95 % interval)"
     nothing = "No factor with several levels"
     for text in (told, page):
         assert text.index(head) < text.index(support) < text.index(nothing)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from matrix.kinds.context import ChangedFiles
+from matrix.model.lines import in_line
 
 MOST_READ: Final = 1 << 20
 """Bytes of a file that are read; notes are far smaller."""
@@ -20,7 +21,10 @@ MOST_OF_A_DIFF: Final = 4_000
 MOST_OF_A_TURN: Final = 400_000
 """The same of all files of a turn."""
 
+NOTHING_CHANGED: Final = "nothing changed"
 _MOST_COMPARED: Final = 100_000
+_MOST_LINKS, _MOST_TARGET = 20, 200
+"""Links of a turn that are told, and characters of where each leads."""
 
 
 class View:
@@ -99,6 +103,35 @@ def scan(root: Path) -> dict[str, int]:
     return found
 
 
+def links_in(root: Path) -> dict[str, str]:
+    """Path -> target of every symbolic link that is not hidden; none is followed."""
+    found: dict[str, str] = {}
+    waiting = [(root, "")]
+    while waiting:
+        folder, prefix = waiting.pop()
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.startswith("."):
+                    continue
+                if entry.is_symlink():
+                    found[prefix + entry.name] = os.readlink(entry.path)  # noqa: PTH115  as it is
+                elif entry.is_dir(follow_symlinks=False):
+                    waiting.append((folder / entry.name, f"{prefix}{entry.name}/"))
+    return found
+
+
+def told_links(before: Mapping[str, str], now: Mapping[str, str]) -> str:
+    """Links that a turn made, a line each: nothing is read through them, so they are no files."""
+    made = [path for path in sorted(now) if before.get(path) != now[path]]
+    what = "made a link, which is not followed"
+    told = [
+        f"{what}: {in_line(path)} -> {in_line(now[path])[:_MOST_TARGET]}"
+        for path in made[:_MOST_LINKS]
+    ]
+    left = len(made) - _MOST_LINKS
+    return "\n".join([*told, *([f"and {left} more links"] if left > 0 else [])])
+
+
 def read_text(path: Path) -> str:
     """The text of a file; empty if it cannot be read."""
     try:
@@ -150,7 +183,7 @@ def told_changes(view: View) -> str:
     if again := [path for path in sorted(view.now) if view.touched(path) and path not in there]:
         more = f" and {len(again) - 20} more" * (len(again) > 20)
         told.append(f"written again with what was in it: {', '.join(again[:20])}{more}")
-    return "\n\n".join(told) or "nothing changed"
+    return "\n\n".join(told) or NOTHING_CHANGED
 
 
 def _seen(paths: Iterable[str]) -> list[str]:
