@@ -51,16 +51,16 @@ from matrix.store.foreign.tabular.table import (
     listed,
     why_no_metric,
 )
-from matrix.store.foreign.tabular.unit_columns import (
+from matrix.store.foreign.tabular.units.belonging import (
+    same_topics,
+    splits,
+)
+from matrix.store.foreign.tabular.units.finding import (
     FoundUnit,
     named_unit,
     over_repeats,
     unit_cells,
     usual_unit,
-)
-from matrix.store.foreign.tabular.units import (
-    same_topics,
-    splits,
 )
 
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from matrix.store.foreign.results import ForeignRow
 from matrix.store.foreign.tabular.numbers import number_of
-from matrix.store.foreign.tabular.units import UnitCell, counts_rows, numbered_scores
+from matrix.store.foreign.tabular.units.belonging import UnitCell, counts_rows, numbered_scores
 
 _FEWEST_DOUBLED: Final = 8
 """Different rows from which on it is no chance that all are there a multiple of some times."""

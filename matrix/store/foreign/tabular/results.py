@@ -39,7 +39,7 @@ from matrix.store.foreign.tabular.table import (
     numbers_in,
     percents_in,
 )
-from matrix.store.foreign.tabular.units import Telling, numbered, pairs, same_topics
+from matrix.store.foreign.tabular.units.belonging import Telling, numbered, pairs, same_topics
 
 
 def read_tables(tables: Sequence[ForeignTable], wishes: Wishes) -> ForeignResults:

@@ -12,7 +12,7 @@ from statistics import fmean
 from typing import Final, TypeVar
 
 from matrix.store.foreign.results import fewest_units
-from matrix.store.foreign.tabular.units import UnitCell
+from matrix.store.foreign.tabular.units.belonging import UnitCell
 
 ENOUGH: Final = 10
 """Owners from which on they can be a sample: as many as a verdict takes."""
