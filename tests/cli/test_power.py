@@ -3,12 +3,62 @@
 from __future__ import annotations
 
 import json
+import random
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from matrix.stats import rounds_needed, sd_range
 from tests.cli.program import GoldenRun, Matrix
+from tests.cli.tables import write_csv
+
+
+def pilot(here: Path, matrix: Matrix, failed: Mapping[str, int]) -> dict[str, Any]:
+    """What a plan says from 60 units, in which ``b`` is better and so many of each have failed."""
+    draws, rows = random.Random(1), list[list[Any]]()
+    for at in range(60):
+        base = draws.gauss(50, 10)
+        for level, many in failed.items():
+            score = round(base + 6 * (level == "b") + draws.gauss(0, 12), 2)
+            rows.append([f"u{at}", level, *(("", "error") if at < many else (score, "ok"))])
+    write_csv(here / "r.csv", ("unit", "variant", "score", "status"), rows)
+    name = "-".join(map(str, failed.values()))
+    assert matrix("import", "r.csv", "--run-id", f"p{name}").code == 0
+    asked = ("power", "--effect", "6", "--from", f"p{name}", "--rounds", "60")
+    text = matrix(*asked)
+    assert text.code == 0, text
+    return {
+        **json.loads(matrix(*asked, "--json").stdout),
+        "text": " ".join(text.stdout.split()),
+    }
+
+
+def test_a_better_one_that_fails_beyond_the_margin_is_promised_to_nobody(
+    here: Path, matrix: Matrix
+) -> None:
+    found = pilot(here, matrix, {"a": 0, "b": 5})
+    assert "names no winner with a chance of 80 %, however many units" in found["text"]
+    assert "the better one fails as b did, in 5 of 60, and a in 0 of 60" in found["text"]
+    assert "100,000" not in found["text"]
+    assert [one["level"] for one in found["from"]["failed"]] == ["b", "a"]
+    assert found["shown"]["effect"] is None
+
+
+def test_what_broke_costs_the_others_no_rounds(here: Path, matrix: Matrix) -> None:
+    alone = pilot(here, matrix, {"a": 0, "b": 0})
+    worse = pilot(here, matrix, {"a": 9, "b": 0})
+    assert worse["needed"]["rounds"] < 1.5 * alone["needed"]["rounds"]
+    assert "the failure gate is passed with" not in worse["text"]
+    broken = pilot(here, matrix, {"a": 0, "b": 0, "c": 28})
+    assert broken["failure_gate"]["rounds_at_rate"] == broken["failure_gate"]["rounds"]
+
+
+def test_failures_that_may_be_alike_are_counted_together(here: Path, matrix: Matrix) -> None:
+    found = pilot(here, matrix, {"a": 1, "b": 2})
+    assert found["from"]["failed"] == []
+    assert "if 2.5 % fail, as in that run" in found["text"]
 
 
 def test_what_a_difference_takes(golden_run: GoldenRun) -> None:

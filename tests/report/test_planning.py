@@ -99,13 +99,13 @@ def test_a_run_that_goes_on_is_read_as_far_as_its_rounds_are_complete(tmp_path: 
 
 
 def test_failures_in_the_pilot_make_the_failure_gate_longer(tmp_path: Path) -> None:
-    found = matrix.power(effect=3, pilot=pilot(tmp_path / "run", failing=2))
+    found = matrix.power(effect=3, pilot=pilot(tmp_path / "run", failing=1))
     assert found.question.pilot is not None
-    assert found.question.pilot.failure_rate == pytest.approx(0.05)
+    assert found.question.pilot.failure_rate == pytest.approx(0.025)
     assert found.gate_rounds == 29
     assert found.gate_rounds_at_rate is not None
     assert found.gate_rounds_at_rate > 29
-    assert "if 5 % fail, as in that run" in answer_as_text(found)
+    assert "if 2.5 % fail, as in that run" in answer_as_text(found)
 
 
 def test_without_a_question_the_plan_of_the_run_is_asked_about(tmp_path: Path) -> None:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from itertools import combinations
-from math import sqrt
-from typing import NamedTuple
+from math import inf, sqrt
+from operator import itemgetter
+from typing import Final, NamedTuple
 
 import numpy as np
 
+from matrix.engine.run.interim_looks import declared_rules
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.metrics import FAILED
 from matrix.report.compare.matchup import Matchup
-from matrix.report.planning.planning import Pilot
+from matrix.report.planning.planning import Failed, Pilot
 from matrix.report.text import plural
 from matrix.stats.estimates.means import REPRESENTED
+from matrix.stats.estimates.unpaired_rates import Count, fisher_mid_p
 from matrix.stats.rounds.differences import spread_is_pooled
 from matrix.stats.rounds.round_table import FloatArray, RoundTable
 from matrix.store.run.run_folder import RunFile
@@ -56,8 +59,8 @@ def pilot_of(matchup: Matchup, metric: str, run: RunFile) -> Pilot:
         missing=_missing(table),
         complete=_complete(table) if matchup.paired else _complete_unpaired(table),
         simulated=matchup.simulated,
-        # of rows that share nothing no pairs differ: a verdict on yes/no ones goes by their counts
-        yes_no=_two_values(table) if matchup.paired else None,
+        yes_no=_two_values(table) if matchup.paired or table.n_scenarios == 1 else None,
+        failed=_failed_unlike(matchup, metric),
     )
 
 
@@ -158,6 +161,30 @@ def _complete_unpaired(table: RoundTable) -> float:
     if table.never is not None:
         there &= ~table.never
     return float(1.0 - (table.unscored / np.maximum(there.sum(axis=(0, 1)), 1)).max())
+
+
+def _failed_unlike(matchup: Matchup, metric: str) -> tuple[Failed, ...]:
+    """Failures of each variant, the best mean first; empty where nothing shows them to differ.
+
+    Fisher's mid-p of any two below .1, as of ends at the turn limit; rates that may be the same are
+    better known together.
+    """
+    table, _ = matchup.round_table(FAILED)
+    scores, _ = matchup.round_table(metric)
+    higher = declared_rules(matchup.spec, matchup.kind, metric=metric).higher_is_better
+    found = []
+    for variant, level in enumerate(matchup.variants):
+        own, values = table.scores[:, :, variant], scores.scores[:, :, variant]
+        known, scored = own[~np.isnan(own)], values[~np.isnan(values)]
+        mean = float(scored.mean()) if scored.size else -inf if higher else inf
+        one = Failed(level, round(float(known.sum())), int(known.size))
+        found.append((-mean if higher else mean, one))
+    counts = [Count(one.failed, one.sessions) for _, one in found if one.sessions]
+    unlike = any(fisher_mid_p(a, b) < _UNLIKE for a, b in combinations(counts, 2))
+    return tuple(one for _, one in sorted(found, key=itemgetter(0))) if unlike else ()
+
+
+_UNLIKE: Final = 0.1
 
 
 def _failure_rate(matchup: Matchup) -> float:

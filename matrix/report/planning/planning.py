@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil, inf, sqrt
+from typing import NamedTuple
 
 from matrix.model.lines import in_line
 from matrix.model.money import NanoUSD
@@ -44,6 +45,19 @@ ROUNDS_AROUND = (0.5, 1.0, 2.0)
 """Its numbers of rounds, as shares of the one that is the answer."""
 
 
+class Failed(NamedTuple):
+    """How many sessions of a variant failed, of how many."""
+
+    level: str
+    failed: int
+    sessions: int
+
+    @property
+    def rate(self) -> float:
+        """The share."""
+        return self.failed / self.sessions if self.sessions else 0.0
+
+
 @dataclass(frozen=True, slots=True)
 class Pilot:
     """What a run shows of the spread, cost and failures that another one will meet.
@@ -61,6 +75,8 @@ class Pilot:
         yes_no: The two values of its scores, the lower first; ``None`` if there are others.
         complete: Share of pairs of sessions that have both scores; ``None``: as many as follows
             from ``missing``, if that is alike for all variants.
+        failed: Failures of each variant, the one with the best mean first, where they are shown
+            not to be alike; empty where they may be.
     """
 
     run_id: str
@@ -72,6 +88,7 @@ class Pilot:
     simulated: str
     yes_no: tuple[float, float] | None = None
     complete: float | None = None
+    failed: tuple[Failed, ...] = ()
 
     @property
     def sd_range(self) -> tuple[float, float]:
@@ -142,6 +159,26 @@ class PowerQuestion:
     def failure_rate(self) -> float:
         """Share of sessions that are expected to fail: as in the pilot, else none."""
         return 0.0 if self.pilot is None else self.pilot.failure_rate
+
+    @property
+    def failure_rates(self) -> tuple[float, tuple[float, ...]]:
+        """Share of sessions that fail of the better variant, and of its rivals.
+
+        The rivals are the variants of the pilot that come next by their means, and more of them
+        than it has as those that fail least. Of all alike, where nothing shows a difference, the
+        second is empty.
+        """
+        if self.pilot is None or not self.pilot.failed:
+            return self.failure_rate, ()
+        best, *others = (one.rate for one in self.pilot.failed)
+        rivals = self.goal.n_variants - 1
+        return best, tuple((others + [min(others)] * rivals)[:rivals])
+
+    @property
+    def fails(self) -> bool:
+        """Whether sessions are expected to fail at all."""
+        best, others = self.failure_rates
+        return bool(best) or any(others)
 
     @property
     def missing(self) -> float:
@@ -273,7 +310,9 @@ def answer(question: PowerQuestion) -> PowerAnswer:
         centre = smallest_effect(MIN_ROUNDS, question.sd, goal) or question.sd
     if question.apart is not None:
         centre = min(abs(centre), MOST_APART * question.apart)
-    around = planned if question.effect is None else _rounds(question, centre).total
+    around = planned
+    if question.effect is not None and (needed := _rounds(question, centre)).at_rate != MOST_ROUNDS:
+        around = needed.total
     columns = tuple(
         dict.fromkeys(max(MIN_ROUNDS, ceil(share * (around or 1))) for share in ROUNDS_AROUND)
     )
@@ -361,7 +400,8 @@ def _rounds(question: PowerQuestion, effect: float | None, sd: float | None = No
         effect,
         question.sd if sd is None else sd,
         icc=question.failure_icc,
-        rate=question.failure_rate,
+        rate=question.failure_rates[0],
+        of_rivals=question.failure_rates[1],
         missing=question.lacking,
         yes_no=question.apart,
         paired=question.paired,
@@ -369,14 +409,15 @@ def _rounds(question: PowerQuestion, effect: float | None, sd: float | None = No
 
 
 def _gate_chance(question: PowerQuestion, rounds: int) -> float:
-    if not question.failure_rate:
+    if not question.fails:
         return 1.0
     return gate_of(
         question.goal,
         question.failure_margin,
         question.pairs,
         icc=question.failure_icc,
-        rate=question.failure_rate,
+        rate=question.failure_rates[0],
+        of_rivals=question.failure_rates[1],
     ).chance(rounds)
 
 
@@ -395,7 +436,7 @@ def _need(question: PowerQuestion, effect: float, columns: Sequence[int]) -> Nee
 
 
 def _gate_at_rate(question: PowerQuestion) -> int | None:
-    if not question.failure_rate:
+    if not question.fails:
         return None
     found = _rounds(question, None).total
     return None if found >= MOST_ROUNDS else found
@@ -404,4 +445,5 @@ def _gate_at_rate(question: PowerQuestion) -> int | None:
 def _at_worst(question: PowerQuestion) -> int | None:
     if question.pilot is None or question.effect is None:
         return None
-    return _rounds(question, question.effect, question.pilot.sd_range[1]).total
+    worst = _rounds(question, question.effect, question.pilot.sd_range[1]).total
+    return worst if worst < MOST_ROUNDS else None

@@ -11,16 +11,18 @@ from matrix.report.text import (
     columns,
     facts,
     metric_value,
+    names_listed,
     noted,
     plural,
     wrapped,
 )
 from matrix.stats import PowerGoal
 from matrix.stats.estimates.figures import of_each
+from matrix.stats.planning.gate_chance import MOST_ROUNDS
 from matrix.stats.rounds.rules import MIN_ROUNDS
 
 if TYPE_CHECKING:
-    from matrix.report.planning.planning import Need, PowerAnswer, PowerQuestion, Shown
+    from matrix.report.planning.planning import Failed, Need, PowerAnswer, PowerQuestion, Shown
 
 _ENGINES = {
     "fixed": "one look, when the plan is over",
@@ -52,6 +54,12 @@ def _sentences(answer: PowerAnswer) -> list[str]:
 
 
 def _needed(need: Need, question: PowerQuestion) -> str:
+    if need.rounds.at_rate == MOST_ROUNDS:
+        return (
+            f"A difference of {_value(need.effect)} names no winner with a chance of "
+            f"{100 * question.goal.power:.3g} %, however many {question.unit}s: if "
+            f"{failing(question)}, the failure gate is not passed."
+        )
     rounds = question.counted(need.rounds.total)
     return (
         f"A difference of {_value(need.effect)} "
@@ -130,12 +138,12 @@ def _facts(answer: PowerAnswer) -> list[tuple[str, str]]:
     if question.failure_margin < 1.0:  # else nobody knows them, or any number is allowed
         rows.append(("failures", gate_words(question, answer.gate_pairs, answer.gate_rounds)))
     pilot = question.pilot
-    if pilot is not None and pilot.failure_rate:
+    if pilot is not None and question.fails:
         more = answer.gate_rounds_at_rate
         needs = "more than can be counted" if more is None else question.counted(more)
         sure = f"for a chance of {100 * goal.power:.3g} % to pass"
         rows.append(("", f"if {failing(question)}: {needs} {sure}, by simulation"))
-    if answer.needed is not None and answer.needed.rounds.at_rate is not None:
+    if answer.needed is not None and answer.needed.rounds.at_rate not in (None, MOST_ROUNDS):
         rows.append(("both", question.counted(answer.needed.rounds.total)))
     rows += [("any verdict", question.counted(MIN_ROUNDS)), ("looks", _ENGINES[goal.engine])]
     sure = f"{100 * (1 - goal.alpha):.4g} % confidence"
@@ -170,7 +178,15 @@ def differing_counted(question: PowerQuestion) -> str:
 
 def failing(question: PowerQuestion) -> str:
     """How many sessions are expected to fail, and why."""
+    if question.pilot is not None and question.pilot.failed:
+        best, *others = question.pilot.failed
+        told = names_listed([f"{one.level} in {_share(one)}" for one in others])
+        return f"the better one fails as {best.level} did, in {_share(best)}, and {told}"
     return f"{100 * question.failure_rate:.2g} % fail, as in that run"
+
+
+def _share(one: Failed) -> str:
+    return f"{one.failed:,} of {one.sessions:,}"
 
 
 def gate_words(question: PowerQuestion, pairs: int, rounds: int) -> str:
@@ -205,9 +221,12 @@ def _table(answer: PowerAnswer) -> str:
     rows = [
         [
             _value(need.effect),
-            f"{need.rounds.total:,}",
-            f"{need.sessions:,}",
-            *([show_usd(need.cost_nano)] if need.cost_nano is not None else []),
+            *(
+                [f"{need.rounds.total:,}", f"{need.sessions:,}"]
+                if need.rounds.at_rate != MOST_ROUNDS
+                else ["none", "-"]
+            ),
+            *([_cost_of(need)] if need.cost_nano is not None else []),
             *(f"{100 * chance:.0f} %" for chance in need.powers),
         ]
         for need in answer.table
@@ -215,6 +234,10 @@ def _table(answer: PowerAnswer) -> str:
     chance = f"chance to name it with so many {question.unit}s"
     note = f"{units}{of_each(paired=question.paired)} to name a winner; {chance}"
     return f"{columns(headers, rows, right=range(len(headers)))}\n({note})"
+
+
+def _cost_of(need: Need) -> str:
+    return "-" if need.rounds.at_rate == MOST_ROUNDS else show_usd(need.cost_nano or 0)
 
 
 def _value(value: float) -> str:
@@ -249,6 +272,7 @@ def answer_as_data(answer: PowerAnswer) -> JSON:
             "sd_low": pilot.sd_range[0],
             "sd_high": pilot.sd_range[1],
             "failure_rate": pilot.failure_rate,
+            "failed": [one._asdict() for one in pilot.failed],
             "missing": pilot.missing,
             "simulated": bool(pilot.simulated),
         },

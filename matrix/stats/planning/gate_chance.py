@@ -37,14 +37,14 @@ class FailureGate:
 
     Attributes:
         margin: Fraction above 0 and at most 1.
-        rate: Share of sessions that fail, the same for all variants, from 0 to 1. They fail
-            independently of each other; what the gate allows for beyond that is
-            ``per_effective``.
+        rate: Share of sessions that fail, from 0 to 1. They fail independently of each other;
+            what the gate allows for beyond that is ``per_effective``.
         pairs: Pairs of sessions in a round.
         rivals: Variants that the winner is held against.
         alpha: One-sided error rate, below 0.5.
         per_effective: Pairs that are worth one independent pair, at least 1.
         sequential: Whether the gate is looked at after every round, or once at the end.
+        of_rivals: Share of each rival's sessions that fail; empty where it is ``rate``, too.
     """
 
     margin: float
@@ -54,6 +54,7 @@ class FailureGate:
     alpha: float = 0.05
     per_effective: float = 1.0
     sequential: bool = False
+    of_rivals: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         """Raise ``ValueError`` that names every mistake."""
@@ -68,6 +69,10 @@ class FailureGate:
             problems.append(f"alpha is an error rate below 0.5, such as 0.05; got {self.alpha}")
         if not self.per_effective >= 1.0:
             problems.append(f"an effective pair is one or more pairs; got {self.per_effective}")
+        if self.of_rivals and len(self.of_rivals) != self.rivals:
+            problems.append(f"each of {self.rivals} rivals has a rate; got {self.of_rivals}")
+        if not all(0.0 <= one <= 1.0 for one in self.of_rivals):
+            problems.append(f"failure rates lie between 0 and 1; got {self.of_rivals}")
         refuse(problems)
 
     def chance(self, rounds: int) -> float:
@@ -89,7 +94,8 @@ def _passed_at_once(gate: FailureGate, rounds: int) -> float:
     """Share of the draws that pass at the one look at the end."""
     rng, n, shape = np.random.default_rng(0), rounds * gate.pairs, (DRAWS, gate.rivals)
     mine = np.broadcast_to(rng.binomial(n, gate.rate, (DRAWS, 1)), shape)
-    both, theirs = rng.binomial(mine, gate.rate), rng.binomial(n - mine, gate.rate)
+    rate = np.array(gate.of_rivals) if gate.of_rivals else gate.rate
+    both, theirs = rng.binomial(mine, rate), rng.binomial(n - mine, rate)
     cells = np.stack([mine - both, theirs, both], axis=-1)
     kinds, which = np.unique(cells.reshape(-1, 3), axis=0, return_inverse=True)
     passes = np.array([_newcombe_passes(gate, n, *map(float, kind)) for kind in kinds])
@@ -113,9 +119,9 @@ def _first_passes(gate: FailureGate, horizon: int) -> Counts:
     steps = np.diff(looks, prepend=0) * gate.pairs
     mine = rng.binomial(steps, gate.rate, (DRAWS, len(steps)))
     passed = np.zeros(DRAWS)
-    for _ in range(gate.rivals):
-        both = rng.binomial(mine, gate.rate)
-        theirs = rng.binomial(steps - mine, gate.rate)
+    for rate in gate.of_rivals or (gate.rate,) * gate.rivals:
+        both = rng.binomial(mine, rate)
+        theirs = rng.binomial(steps - mine, rate)
         only_mine, only_theirs = (np.cumsum(one, axis=1) for one in (mine - both, theirs))
         enough = _bet_passes(gate, looks * gate.pairs, only_mine, only_theirs)
         first = np.where(enough.any(axis=1), looks[enough.argmax(axis=1)], np.inf)

@@ -104,6 +104,7 @@ def rounds_to_win(
     missing: float | None = None,
     yes_no: float | None = None,
     paired: bool = True,
+    of_rivals: tuple[float, ...] = (),
 ) -> RoundsToWin:
     """Rounds that naming a winner takes.
 
@@ -118,15 +119,16 @@ def rounds_to_win(
         effect: True difference to be shown; ``None`` for one so large that any number shows it.
         sd: Standard deviation of the difference from round to round.
         icc: How far failures of one round are allowed to go together, from 0 to 1.
-        rate: Share of sessions that fail, the same for all variants.
+        rate: Share of sessions that fail, of the winner at least.
         missing: Share of sessions that have no score, if that is not ``rate``.
         yes_no: Of scores of two values, how far these are apart: a winner then takes a number of
             differing pairs, too, and chances are simulated. ``None`` for other scores.
+        of_rivals: Share of each rival's sessions that fail; empty where it is ``rate``, too.
         paired: Whether rounds have sessions of all variants; otherwise each has rows of its own.
     """
     if pairs_per_round < 1:
         raise ValueError(f"a round has at least one pair of sessions; got {pairs_per_round}")
-    gate = gate_of(goal, failure_margin, pairs_per_round, icc=icc, rate=rate)
+    gate = gate_of(goal, failure_margin, pairs_per_round, icc=icc, rate=rate, of_rivals=of_rivals)
     pairs = failure_gate_pairs(
         failure_margin, goal.alpha, sequential=gate.sequential, per_effective=gate.per_effective
     )
@@ -140,14 +142,15 @@ def rounds_to_win(
         values = replace(alone, opens=opens)
     scores = None if effect is None else _rounds_to_show(effect, sd, goal, alone)
     least = RoundsToWin(scores, opens)
-    if not rate and yes_no is None:
+    fails = bool(rate) or any(of_rivals)
+    if not fails and yes_no is None:
         return least
 
     def enough(n: int) -> bool:
         shown = 1.0 if effect is None else values.chance(n, effect, sd, goal)
         return shown * gate.chance(n) >= goal.power
 
-    if not rate and enough(least.total):
+    if not fails and enough(least.total):
         return least
     return replace(least, at_rate=_fewest(enough, least.total, MOST_ROUNDS) or MOST_ROUNDS)
 
@@ -181,7 +184,13 @@ def _rounds_to_show(effect: float, sd: float, goal: PowerGoal, scores: ScoredRou
 
 
 def gate_of(
-    goal: PowerGoal, failure_margin: float, pairs_per_round: int, *, icc: float, rate: float
+    goal: PowerGoal,
+    failure_margin: float,
+    pairs_per_round: int,
+    *,
+    icc: float,
+    rate: float,
+    of_rivals: tuple[float, ...] = (),
 ) -> FailureGate:
     """The failure gate of a plan; arguments as of `rounds_to_win`."""
     return FailureGate(
@@ -192,6 +201,7 @@ def gate_of(
         alpha=goal.alpha,
         per_effective=design_effect(pairs_per_round, icc),
         sequential=goal.engine != "fixed",
+        of_rivals=of_rivals,
     )
 
 
