@@ -149,3 +149,23 @@ def test_an_empty_list_of_errors_is_none(here: Path, matrix: Matrix, nothing: st
     write_csv(here / "r.csv", (*HEADERS, "error"), rows)
     told = " ".join(matrix("import", "r.csv").stdout.split())
     assert "1 of 120 rows say that something went wrong" in told or "1 failed that have" in told
+
+
+@pytest.mark.parametrize(
+    ("header", "words"), [("failed", ("False", "True")), ("status", ("passed", "failed"))]
+)
+def test_failures_of_some_wrong_answers_are_more_than_their_score(
+    here: Path, matrix: Matrix, header: str, words: tuple[str, str]
+) -> None:
+    rows = [
+        [f"q{at}", side, int(at % 3 > 0), words[side == "b" and at % 6 == 0]]
+        for at in range(60)
+        for side in "ab"
+    ]
+    write_csv(here / "r.csv", (*HEADERS, header), rows)
+    told = " ".join(matrix("import", "r.csv").stdout.split())
+    assert "10 failed that have a score, which does not count" in told
+    assert "the files do not say what failed" not in told
+    same = [[*row[:3], words[row[2] == 0]] for row in rows]
+    write_csv(here / "s.csv", (*HEADERS, header), same)
+    assert "failed that have a score" not in " ".join(matrix("import", "s.csv").stdout.split())

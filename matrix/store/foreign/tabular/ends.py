@@ -134,10 +134,15 @@ class Ends:
 
 
 def _tells_apart(ends: Sequence[tuple[float | None, tuple[Meaning, str]]]) -> bool:
-    """Whether ``failed`` is said of every score below another, or of all, and of no other."""
+    """Whether ``failed`` is said of every score below another, or of all, and of no other.
+
+    Of scores of two values it is said of all of the one, and of none of the other.
+    """
     kept = [(score, one) for score, (one, _) in ends if score is not None and one != "broke"]
     wrong = [score for score, one in kept if one == "fell short"]
     right = [score for score, one in kept if one != "fell short"]
     if not wrong or not right:
         return bool(wrong)
+    if len({*wrong, *right}) == YES_OR_NO:
+        return max(wrong) < min(right) or max(right) < min(wrong)
     return max(wrong) <= min(right) or max(right) <= min(wrong)
