@@ -80,6 +80,8 @@ OF_A_SPEC: Final = frozenset(RunSpec.model_fields) - {"version", "kind", "scenar
 CLAUDE: Final = "claude"
 """The agent, and the judge, that are a command in the shape of ``claude -p``."""
 DEFAULT_MODEL: Final = "sonnet"
+_MODEL: Final = "--model"
+"""What the model stands behind in a command of that shape."""
 
 SHIPPED_SCAFFOLD: Final = "notebook"
 """What sessions of the simulated agent begin with where nobody says anything else."""
@@ -152,7 +154,7 @@ def read_adapter(request: FileRequest) -> ReadFile:
     mistakes.stop_if_any()
     packs = _with_namesakes(packs)
     spec = {name: item for name, item in document.value.items() if name in OF_A_SPEC}
-    _require_meant(spec, given)
+    _require_meant(file, spec, given, request)
     claude = _with_program(file.claude, (request.path.parent, request.project))
     agents = {**_claudes(file, claude, spec, given), **(spec.get("agents") or {})}
     named = {"scaffolds": scaffolds, "agents": sorted(agents)}
@@ -285,18 +287,31 @@ def numbers_in(given: Mapping[str, str]) -> dict[str, float]:
     return found
 
 
-def _require_meant(spec: Mapping[str, Any], given: Mapping[str, str]) -> None:
-    """See that a model that is given plays, where the adapter compares several.
+def _require_meant(
+    file: AdapterFile, spec: Mapping[str, Any], given: Mapping[str, str], request: FileRequest
+) -> None:
+    """See that a model, or a program, that is given is the one that plays.
 
     Raises:
-        BadInput: None of them is said to take it.
+        BadInput: The adapter names somebody who would play instead.
     """
     mistakes = Mistakes()
-    for role, flag in ((AGENT, TURN_MODEL), (JUDGE, JUDGE_MODEL)):
+    own = set(spec.get("agents") or ())
+    for role, said, flag in ((AGENT, file.agent, TURN_MODEL), (JUDGE, file.judge, JUDGE_MODEL)):
+        if flag in given and said in own:
+            told = f"names a model, and {role}: {said} is an agent of the adapter; say its model "
+            mistakes.say(flag, f"{told}under agents.{said}")
         levels = _levels(spec, role)
         if flag in given and levels and not (role == AGENT and CLAUDE in levels):
             told = f"says who plays where one does; factors.{role} has {', '.join(levels)}"
             mistakes.say(flag, f"{told}: name the model there")
+    command = file.claude.get("command")
+    if TURN_MODEL in given and isinstance(command, list) and _MODEL not in command[:-1]:
+        told = "names a model, and the command of claude in the adapter takes none; write "
+        mistakes.say(TURN_MODEL, f"{told}{_MODEL}, NAME in it, which this then sets")
+    if BINARY in request.given and CLAUDE not in (file.agent, file.judge, *_levels(spec, AGENT)):
+        told = f"is the program of the agent {CLAUDE}, which does not play: agent: {file.agent}"
+        mistakes.say(BINARY, told)
     mistakes.stop_if_any()
 
 
@@ -334,7 +349,9 @@ def _claudes(
     if CLAUDE in (file.agent, *_levels(spec, AGENT)):
         model = given.get(TURN_MODEL, DEFAULT_MODEL)
         work = ["--permission-mode", "acceptEdits"]
-        found[CLAUDE] = _with_own(_claude(binary, model, work, 2.0), own)
+        found[CLAUDE] = _with_own(
+            _claude(binary, model, work, 2.0), _with_given(own, binary, given)
+        )
     if file.judge == CLAUDE:
         judge = {name: item for name, item in own.items() if name not in ("command", "reads")}
         for name in (given.get(JUDGE_MODEL, DEFAULT_MODEL), "sonnet", "opus", "haiku"):
@@ -346,6 +363,19 @@ def _claudes(
     return found
 
 
+def _with_given(
+    own: Mapping[str, JSON], binary: str, given: Mapping[str, str]
+) -> Mapping[str, JSON]:
+    """The same with the program and the model that are given, in a command of its own as well."""
+    command = own.get("command")
+    if not isinstance(command, list) or not command:
+        return own
+    words = [binary if BINARY in given else command[0], *command[1:]]
+    if TURN_MODEL in given:
+        words[words.index(_MODEL) + 1] = given[TURN_MODEL]
+    return {**own, "command": words}
+
+
 def _with_own(usual: Mapping[str, JSON], own: Mapping[str, JSON]) -> dict[str, JSON]:
     """A preset with what is said of it; of ways to know what a turn costs there is one."""
     ways = {"max_usd", "meter", "free"}
@@ -354,7 +384,7 @@ def _with_own(usual: Mapping[str, JSON], own: Mapping[str, JSON]) -> dict[str, J
 
 
 def _claude(binary: str, model: str, more: Sequence[str], most: float) -> dict[str, JSON]:
-    command = [binary, "-p", "--output-format", "json", "--model", model, *more]
+    command = [binary, "-p", "--output-format", "json", _MODEL, model, *more]
     fields = {"text": "result", "cost_usd": "total_cost_usd"}
     fields |= {"tokens_in": "usage.input_tokens", "tokens_out": "usage.output_tokens"}
     fields |= {"failed": "is_error"}

@@ -94,3 +94,57 @@ def test_a_program_that_sessions_begin_with_is_found_there(tmp_path: Path) -> No
     made = made_with(tmp_path, adapter, "start/fclaude")
     done = made.matrix("run", "scenarios", *PLAYED)
     assert done.code == 0, done
+
+
+SAYS_WHO = f"""#!{sys.executable}
+import json, pathlib, sys
+pathlib.Path("seen.md").write_text(" ".join([pathlib.Path(sys.argv[0]).name, *sys.argv[1:]]))
+print(json.dumps({{"result": "done", "total_cost_usd": 0.02}}))
+"""
+
+
+def with_both(folder: Path, claude: dict[str, Any], **adapter: Any) -> Project:
+    """A project whose adapter has a command of its own, and another program beside it."""
+    made = made_with(folder, {**CLAUDE, "claude": {"max_usd": 0.05, **claude}, **adapter}, "mine")
+    for name in ("mine", "other"):
+        (folder / name).write_text(SAYS_WHO)
+        (folder / name).chmod(0o755)
+    return made
+
+
+@pytest.mark.parametrize("variables", [True, False])
+def test_what_is_given_goes_over_a_command_of_the_adapter(tmp_path: Path, variables: bool) -> None:
+    made = with_both(tmp_path, {"command": ["./mine", "-p", "--model", "sonnet"]})
+    said = {"MATRIX_CLAUDE_BIN": "./other", "MATRIX_TURN_MODEL": "opus"} if variables else {}
+    flags = () if variables else ("--claude-bin", "./other", "--turn-model", "opus")
+    done = Project(made.folder, said).matrix("run", "scenarios", *flags, "--keep-workdir", *PLAYED)
+    assert done.code == 0, done
+    seen = next(tmp_path.glob("results/it/workdirs/*/seen.md"))
+    assert seen.read_text() == "other -p --model opus"
+
+
+@pytest.mark.parametrize(
+    ("adapter", "flags", "told"),
+    [
+        ({}, ("--turn-model", "opus"), "--turn-model: names a model, and the command of claude"),
+        (
+            {"agent": "ours"},
+            ("--turn-model", "opus"),
+            "agent: ours is an agent of the adapter; say its model under agents.ours",
+        ),
+        (
+            {"agent": "ours"},
+            ("--claude-bin", "./other"),
+            "--claude-bin: is the program of the agent claude, which does not play: agent: ours",
+        ),
+    ],
+)
+def test_what_nobody_takes_is_a_mistake(
+    tmp_path: Path, adapter: dict[str, Any], flags: tuple[str, ...], told: str
+) -> None:
+    agents = {"ours": {"command": ["./mine"], "max_usd": 0.05}} if adapter else {}
+    made = with_both(tmp_path, {"command": ["./mine"]}, agents=agents, **adapter)
+    done = made.matrix("run", "scenarios", *flags, *PLAYED)
+    assert done.code == 2, done
+    assert told in " ".join(done.err.split())
+    assert not (tmp_path / "results").exists()
