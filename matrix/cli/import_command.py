@@ -23,7 +23,7 @@ HELP = """Make a run of results that exist, to compare them.
     matrix import logs/a.eval logs/b.eval    inspect_ai's logs
 
 Reads promptfoo's results, inspect_ai's logs (.eval, .json), CSV, Parquet and JSON
-lines. Columns are found by their usual names, which the README lists with the words
+lines. Columns are found by their usual names, which docs/import.md lists with the words
 for failures, and what was taken for what is said.
 Nothing is played and nothing is paid: compare, report and power --from work on the
 run as on any other.

@@ -1,4 +1,4 @@
-"""`matrix import`: cells, headers and files as people write them; and what the README says."""
+"""`matrix import`: cells, headers and files as people write them; and what the documentation says."""
 
 from __future__ import annotations
 
@@ -288,8 +288,8 @@ def test_a_log_of_inspect_that_came_to_no_end_is_told(here: Path, status: str) -
     assert said.startswith(f"The log 'b' says '{status}' of itself")
 
 
-def test_the_readme_tells_the_usual_names_and_words() -> None:
-    text = (CHECKOUT / "README.md").read_text()
+def test_the_documentation_tells_the_usual_names_and_words() -> None:
+    text = (CHECKOUT / "docs" / "import.md").read_text()
     [paragraph] = [one for one in text.split("\n\n") if one.startswith("Usual names, in any case")]
     known = set(re.findall(r"`([^`]+)`", paragraph.replace("\n", " ")))
     tables = (

@@ -1,6 +1,6 @@
 """What columns of results are usually called, and which words they have; all of it in one place.
 
-What of it a user may want to know stands in the README, which a test holds against this.
+What of it a user may want to know stands in `docs/import.md`, which a test holds against this.
 """
 
 from __future__ import annotations
