@@ -1,4 +1,4 @@
-"""`matrix import`: cells, headers and files as people write them; and what the documentation says."""
+"""`matrix import`: cells, headers and files as people write them; and what the docs say of it."""
 
 from __future__ import annotations
 
