@@ -64,7 +64,7 @@ def import_results(
         list[str] | None,
         typer.Option(
             metavar="WORD",
-            help="A word of the status for failures; or several.",
+            help="A word for failures, of the status or in place of a score; or several.",
             show_default=False,
         ),
     ] = None,
