@@ -96,6 +96,16 @@ SUMS: Final = frozenset(
     }
 )  # fmt: skip
 """What a row is called that sums up the others; as :func:`spoken` writes it."""
+MEASURES: Final = frozenset(
+    {
+        "metric", "metrics", "metric_name", "metricname", "measure", "measures", "score_name",
+        "scorename", "score_type", "scorer", "scorer_name", "criterion", "criteria", "kpi",
+        "kennzahl", "kriterium", "aspect", "aspekt", "rubric", "evaluation_name", "evaluator_name",
+    }
+)  # fmt: skip
+"""What a column of names of scores is called, in tables with a row for each score."""
+MAY_MEASURE: Final = frozenset({"name", "key", "type", "dimension", "evaluation", "evaluator"})
+"""The same where a unit has rows of several, or rows of every variant are of the same few."""
 ANSWERED: Final = ("output", "answer", "response", "completion", "prediction")
 
 YES: Final = frozenset(

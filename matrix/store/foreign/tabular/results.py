@@ -19,7 +19,7 @@ from matrix.store.foreign.results import (
     shown,
 )
 from matrix.store.foreign.tabular.columns import FILE, Columns, columns_of
-from matrix.store.foreign.tabular.currencies import DOLLARS, Cell, amounts_in
+from matrix.store.foreign.tabular.currencies import DOLLARS, amounts_in
 from matrix.store.foreign.tabular.doubts import (
     divided_otherwise,
     doubled,
@@ -28,6 +28,7 @@ from matrix.store.foreign.tabular.doubts import (
     share_beside_percent,
 )
 from matrix.store.foreign.tabular.ends import Ends
+from matrix.store.foreign.tabular.measures import measures_told
 from matrix.store.foreign.tabular.names import SUMS, plain, spoken
 from matrix.store.foreign.tabular.rows import rows_of
 from matrix.store.foreign.tabular.table import (
@@ -39,7 +40,8 @@ from matrix.store.foreign.tabular.table import (
     numbers_in,
     percents_in,
 )
-from matrix.store.foreign.tabular.units.belonging import Telling, numbered, pairs, same_topics
+from matrix.store.foreign.tabular.units.belonging import pairs, same_topics
+from matrix.store.foreign.tabular.units.repeats import as_repeats, lines_of
 
 
 def read_tables(tables: Sequence[ForeignTable], wishes: Wishes) -> ForeignResults:
@@ -85,8 +87,10 @@ def read_tables(tables: Sequence[ForeignTable], wishes: Wishes) -> ForeignResult
     if wishes.scenario and (told := _no_scenarios(rows, wishes.scenario)):
         raise BadInput([Mistake("--scenario", None, "", told)])
     notes += [*_untold(tables, tells), *_one_topic(rows, own.scenario, first)]
-    rows, repeats = _as_repeats(_of_one_topic(rows), tables, roles)
+    rows, repeats = as_repeats(_of_one_topic(rows), tables, roles)
     notes += repeats
+    if told := measures_told(tables, roles):
+        raise BadInput([Mistake(tables[0].source, None, "", told)])
     said = own.unit >= 0 and (pairs_something(rows) or groups_something(rows))
     if told := share_beside_percent(rows) or marks_of_nothing(rows):
         raise BadInput([Mistake(tables[-1].source, None, first.headers[own.score], told)])
@@ -180,66 +184,6 @@ def _not_there(
             yield Mistake("--failed", None, "", told)
 
 
-def _lines(tables: Sequence[ForeignTable]) -> dict[str, Sequence[Cell]]:
-    """Where a row stands, as results say it -> its cells."""
-    return {f"{table.source}:{line}": cells for table in tables for line, cells in table.rows}
-
-
-def _as_repeats(
-    rows: list[ForeignRow],
-    tables: Sequence[ForeignTable],
-    roles: Sequence[Columns],
-) -> tuple[list[ForeignRow], list[str]]:
-    """Rows of one unit and variant as repeats, where no column is there that numbers them.
-
-    Raises:
-        BadInput: A column tells them apart, and nobody has said what it is.
-    """
-    if any(one.repeat >= 0 for one in roles) or any(one.unit < 0 for one in roles):
-        return rows, []
-    lines = _lines(tables)
-    first, own = tables[0], roles[0]
-    used = {own.unit, own.within, own.score, own.cost, own.scenario, *own.variants}
-
-    def tells(header: str, groups: Sequence[Sequence[int]]) -> bool:
-        """Whether all rows of each group have other values of a column."""
-        if not header or any(header not in one.headers for one in tables):
-            return False
-        at_of = {one.source: one.headers.index(header) for one in tables}
-
-        def value(at: int) -> str:
-            where = rows[at].where
-            return cell_text(lines[where][at_of[where.rpartition(":")[0]]])
-
-        return all(len(set(map(value, group)) - {""}) == len(group) for group in groups)
-
-    def few(header: str, most: int) -> bool:
-        """Whether a column has so many values at most."""
-        places = [(one, one.headers.index(header)) for one in tables if header in one.headers]
-        values = {cell_text(cells[at]) for one, at in places for _, cells in one.rows}
-        return len(values - {""}) <= most
-
-    def telling(groups: Sequence[Sequence[int]]) -> tuple[str, Telling]:
-        most = max(map(len, groups))
-        for place, header in enumerate(first.headers):
-            if place not in used and few(header, most) and tells(header, groups):
-                ended = place in (own.status, own.error, *own.flags)
-                return in_line(header[:LONGEST_NAME]), "its end" if ended else "column"
-        within = first.headers[own.within] if own.within >= 0 else ""
-        if tells(within, groups):
-            return in_line(within[:LONGEST_NAME]), "what it has several of"
-        files = [len({rows[at].where.rpartition(":")[0] for at in group}) for group in groups]
-        return "", "file" if files == list(map(len, groups)) else "nothing"
-
-    unit = in_line(first.headers[own.unit][:LONGEST_NAME])
-    found, told, wrong = numbered(rows, unit, telling)
-    if wrong:
-        faults = RowFaults(tables[0].source)
-        faults.say(None, "", wrong)
-        raise BadInput(faults.mistakes)
-    return found, [told] if told else []
-
-
 def _doubts_of_samples(
     rows: Sequence[ForeignRow],
     tables: Sequence[ForeignTable],
@@ -255,7 +199,7 @@ def _doubts_of_samples(
     headers = tables[0].headers
     if len({row.levels for row in rows}) < YES_OR_NO:
         return
-    lines = _lines(tables)
+    lines = lines_of(tables)
     texts = [tuple(map(cell_text, lines[row.where])) for row in rows]
     columns = dict[int, list[str]]()
     if len({table.headers for table in tables}) == 1:

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from math import lgamma, log
 from operator import attrgetter
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
-from matrix.store.foreign.results import ForeignRow, pairs_something, shown
-from matrix.store.foreign.tabular.names import is_whose, plain
+from matrix.store.foreign.results import shown
 
 Key = tuple[str, str, tuple[str, ...]]
-Telling = Literal["column", "its end", "what it has several of", "file", "nothing"]
-"""What tells rows apart: a column, one that says how results ended, one of which the unit is known
-to have several, or their files."""
 
 
 def pairs(rows: Iterable[tuple[str, tuple[str, ...]]]) -> bool:
@@ -126,95 +122,3 @@ def splits(rows: Sequence[tuple[str, str, tuple[str, ...]]]) -> str:
         if (other := topic_of.setdefault(unit, topic)) != topic:
             return f"{shown(unit)} has {shown(other)} and {shown(topic)}"
     return ""
-
-
-def numbered(
-    rows: Sequence[ForeignRow],
-    unit: str,
-    telling: Callable[[Sequence[Sequence[int]]], tuple[str, Telling]],
-) -> tuple[list[ForeignRow], str, str]:
-    """Rows of one unit and variant as its repeats, in the order of the file.
-
-    Args:
-        rows: The results, none with a repeat.
-        unit: What units are called.
-        telling: Which column tells apart the rows of each group of places, empty for none, and
-            what it is that does.
-
-    Returns:
-        The rows, what there is to say of it, and what is a mistake about it; one of them is empty.
-    """
-    groups = defaultdict[Key, list[int]](list)
-    for place, row in enumerate(rows):
-        groups[row.scenario, row.unit, row.levels].append(place)
-    several = {key: own for key, own in groups.items() if len(own) > 1}
-    one_variant = len({row.levels for row in rows}) < 2
-    if not several or not (pairs_something(rows) or one_variant):
-        return list(rows), "", ""
-    units = len({(scenario, unit) for scenario, unit, _ in several})
-    column, how = telling(list(several.values()))
-    apart = {"file": "only their files tell"}.get(how, "no column tells")
-    if how == "what it has several of":
-        apart = f"{column} tells"
-    elif column:
-        own = next(iter(several.values()))
-        return list(rows), "", _not_said(rows, own, units, (unit, column), ends=how == "its end")
-    found = list(rows)
-    for own in several.values():
-        for number, place in enumerate(own, 1):
-            found[place] = rows[place]._replace(repeat=str(number))
-    total = len({(row.scenario, row.unit) for row in rows})
-    most = max(map(len, several.values()))
-    told = (
-        f"{units:,} of {total:,} units have several rows for a variant (up to {most:,}), and "
-        f"{apart} them apart: they are taken as repeats of the unit in the order of the file, "
-        "which are averaged and never counted as units."
-    )
-    return found, told, ""
-
-
-def _not_said(
-    rows: Sequence[ForeignRow],
-    own: Sequence[int],
-    units: int,
-    columns: tuple[str, str],
-    *,
-    ends: bool,
-) -> str:
-    """That a column tells rows of a unit apart, and what of it nobody has said."""
-    unit, column = columns
-    first, second = rows[own[0]], rows[own[1]]
-    more = f" ({units:,} units are)" if units > 1 else ""
-    twice = (
-        f"the unit {shown(first.unit)} is there twice for {', '.join(first.levels)}: at "
-        f"{first.where} and {second.where}{more}; {column} tells these rows apart"
-    )
-    if ends:
-        return (
-            f"{twice}, and how they ended: where later rows are further tries, keep the last of "
-            "each (pandas: drop_duplicates([...], keep='last'))"
-        )
-    if is_whose(column) or plain(column) in _PLAYED:
-        return (
-            f"{twice}, and whose they are: --unit {column} --repeat {unit} is for a verdict about "
-            f"such a {column}, each of which counts once, --repeat {column} for one about these "
-            "alone"
-        )
-    if plain(column) in _MEASURES:
-        return (
-            f"{twice}, and what was measured: keep the rows of one, or make a column of each "
-            f"(pandas: pivot_table(index=[...], columns={column!r}, values=...).reset_index())"
-        )
-    return (
-        f"{twice}: say --repeat "
-        f"{column} where they are repeats, or --variant {column}, beside the others, where it was "
-        "compared"
-    )
-
-
-_PLAYED: Final = frozenset({"run", "run_id", "run_name", "seed", "checkpoint", "fold"})
-"""What a column is called that says in which of several runs a result came to be."""
-_MEASURES: Final = frozenset(
-    {"metric", "metrics", "metric_name", "measure", "scorer", "criterion", "kpi", "kennzahl"}
-)
-"""What a column of names of scores is called, in tables with a row for each score."""
