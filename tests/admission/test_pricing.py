@@ -44,6 +44,7 @@ def test_the_input_bound_covers_every_byte_of_every_message(messages: list[ChatM
     assert input_bound(messages) >= bytes_of([m[1:] for m in messages]) + len(messages)
 
 
+@pytest.mark.slow
 @given(st.builds(CallParams, schema=st.none() | TEXTS, tools=TEXTS, more=TEXTS))
 def test_the_input_bound_covers_schemas_tools_and_every_parameter(params: CallParams) -> None:
     assert input_bound([], params) >= bytes_of(params)

@@ -174,6 +174,7 @@ MACHINES: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 def test_validate_finds_what_the_project_lacks_and_doctor_what_the_machine_lacks(
     tmp_path: Path, play: Play
 ) -> None:
@@ -193,6 +194,7 @@ def test_validate_finds_what_the_project_lacks_and_doctor_what_the_machine_lacks
     assert [row["what"] for row in rows if row["state"] == "ok"] == ["agent fine"]
 
 
+@pytest.mark.slow
 def test_a_variable_that_is_not_set_here_is_a_note_before_the_run_is_refused(
     tmp_path: Path, play: Play
 ) -> None:

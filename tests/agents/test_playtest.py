@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.executors.programs import Project, play_spec
 
 NARRATOR = """
@@ -21,6 +23,7 @@ async def narrate(turn: Turn) -> Reply:
 """
 
 
+@pytest.mark.slow
 def test_a_narrator_may_be_an_agent_beside_one_that_is_a_model(tmp_path: Path) -> None:
     project = Project(tmp_path)
     (tmp_path / "mine.py").write_text(NARRATOR)
@@ -58,6 +61,7 @@ async def play(turn: Turn) -> Reply:
 """
 
 
+@pytest.mark.slow
 def test_players_may_be_agents_beside_those_that_are_models(tmp_path: Path) -> None:
     project = Project(tmp_path)
     (tmp_path / "theirs.py").write_text(PLAYER)

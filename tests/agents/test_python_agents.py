@@ -158,6 +158,7 @@ def played(
     return project, done
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("system", ["raises", "says", "writes"])
 def test_keys_that_it_tells_are_told_nobody(system: str, tmp_path: Path) -> None:
     _, done = played(tmp_path, system)
@@ -168,6 +169,7 @@ def test_keys_that_it_tells_are_told_nobody(system: str, tmp_path: Path) -> None
                 assert not file.is_file() or secret.encode() not in file.read_bytes(), file
 
 
+@pytest.mark.slow
 def test_one_that_goes_elsewhere_takes_the_run_nowhere(tmp_path: Path) -> None:
     project, done = played(tmp_path, "goes")
     assert done.code == 0, done
@@ -175,6 +177,7 @@ def test_one_that_goes_elsewhere_takes_the_run_nowhere(tmp_path: Path) -> None:
     assert project.matrix("show", "it").code == 0
 
 
+@pytest.mark.slow
 def test_what_it_prints_is_in_no_output_for_programs(tmp_path: Path) -> None:
     _, done = played(tmp_path, "prints", "--json")
     assert json.loads(done.out)["run_id"] == "it", done
@@ -182,11 +185,13 @@ def test_what_it_prints_is_in_no_output_for_programs(tmp_path: Path) -> None:
         assert said in done.err
 
 
+@pytest.mark.slow
 def test_how_deep_calls_may_go_is_not_its_to_say(tmp_path: Path) -> None:
     _, done = played(tmp_path, "lowers", "--per-cell", "3")
     assert done.code == 0, done
 
 
+@pytest.mark.slow
 def test_what_it_gives_back_may_be_of_types_of_its_own(tmp_path: Path) -> None:
     """A subclass of str, or numpy's number, is what libraries return where they return one."""
     levels = {"system": ["own_words", "own_types", "answers"]}
@@ -200,6 +205,7 @@ def test_what_it_gives_back_may_be_of_types_of_its_own(tmp_path: Path) -> None:
     assert mine.tokens_in.tolist() == [3] * 2
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_folders_inside_each_other_without_end_are_in_nobodys_way(tmp_path: Path) -> None:
     _, done = played(tmp_path, "deep")
@@ -207,6 +213,7 @@ def test_folders_inside_each_other_without_end_are_in_nobodys_way(tmp_path: Path
     assert not list((tmp_path / "results" / "it").rglob("scratch-*"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("judge", ["raises", "bytes_only"])
 def test_a_judge_that_breaks_is_no_failure_of_what_it_judges(judge: str, tmp_path: Path) -> None:
     project, done = played(tmp_path, "answers", "--threshold", "failed=.05", judge={"model": judge})
@@ -218,6 +225,7 @@ def test_a_judge_that_breaks_is_no_failure_of_what_it_judges(judge: str, tmp_pat
     assert "ERROR digest" in done.out
 
 
+@pytest.mark.slow
 def test_a_generator_that_breaks_is_no_failure_of_the_system(tmp_path: Path) -> None:
     case = {"id": "digest", "description": "notes"}
     _, done = played(tmp_path, "answers", generator={"model": "raises"}, scenarios=[case])
@@ -256,6 +264,7 @@ def test_what_went_wrong_is_told_as_it_was(system: str, told: str, tmp_path: Pat
     assert told in " ".join((done.out + done.err).split())
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.ray
 def test_sessions_that_take_their_worker_along_are_given_up_and_the_run_goes_on(
@@ -272,6 +281,7 @@ def test_sessions_that_take_their_worker_along_are_given_up_and_the_run_goes_on(
     assert "has died" not in done.err, done
 
 
+@pytest.mark.slow
 def test_a_process_that_it_forked_ends_as_it_says(tmp_path: Path) -> None:
     project, _ = played(tmp_path, "forks")
     assert "It left with 7." in project.tables("it").frame("messages").text.str.cat()
@@ -289,6 +299,8 @@ async def reply(turn):
 """
 
 
+@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("executor", "names"),
     [

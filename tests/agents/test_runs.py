@@ -39,6 +39,7 @@ async def played(project: Project, *arguments: str) -> Any:
     return await asyncio.to_thread(project.matrix, *arguments)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("executor", ["in-process", pytest.param("ray", marks=pytest.mark.ray)])
 async def test_every_form_plays_and_every_cent_is_the_agents_own(
@@ -132,6 +133,7 @@ async def test_killed_at_random_moments_nothing_is_lost_and_every_cent_is_in_the
     assert set(project.tables("it").frame("sessions").outcome) == {"completed"}
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_an_agent_whose_cost_is_never_where_it_should_be_is_told_once(tmp_path: Path) -> None:
     forms = agents()
@@ -150,6 +152,7 @@ def test_an_agent_whose_cost_is_never_where_it_should_be_is_told_once(tmp_path: 
     ]
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_metered_agent_that_never_asks_is_told_once(tmp_path: Path) -> None:
     forms = agents()
@@ -161,6 +164,7 @@ def test_a_metered_agent_that_never_asks_is_told_once(tmp_path: Path) -> None:
     assert "agent metered" not in done.out
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_dollars_of_a_subscription_count_and_are_told_apart(tmp_path: Path) -> None:
     mine = {"python": "mine:reply", "max_usd": 0.03}
@@ -195,6 +199,7 @@ print(7)
 """
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_an_agent_that_was_refused_money_and_went_on_is_no_completed_session(
     tmp_path: Path,
@@ -248,6 +253,7 @@ print(7)
 """
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_an_agent_that_finds_no_model_behind_its_address_has_not_been_tried(tmp_path: Path) -> None:
     meter = {**agents()["metered"], "meter": ["sim/haiku", "sim/opus-4.5"]}
@@ -265,6 +271,7 @@ def test_an_agent_that_finds_no_model_behind_its_address_has_not_been_tried(tmp_
     assert "asked 2 times, and was refused each time: The model `gpt-x`" in told
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "told"),
@@ -287,6 +294,7 @@ def test_nor_has_one_whose_every_request_is_refused(
     assert sessions.end_reason.str.contains(told).all(), list(sessions.end_reason)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_an_agent_whose_provider_answered_nothing_is_errored_whatever_it_prints(
     tmp_path: Path,

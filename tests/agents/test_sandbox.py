@@ -159,6 +159,7 @@ async def test_with_an_open_network_it_reaches_this_machine(turn_of: Callable[..
             await turn_of(agent)
 
 
+@pytest.mark.slow
 async def test_what_it_starts_ends_with_it_also_outside_its_group(
     tmp_path: Path, turn_of: Callable[..., Any]
 ) -> None:
@@ -204,6 +205,7 @@ async def test_a_sandbox_that_cannot_be_made_is_missing_and_no_failure(
         await turn_of({"command": ["true"]})
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("executor", ["in-process", pytest.param("ray", marks=pytest.mark.ray)])
 def test_its_requests_come_through_the_only_port_that_it_reaches(
@@ -272,6 +274,7 @@ def test_what_it_cannot_do_in_its_sandbox_is_told_before_the_start(
     assert not (folder / "results" / "it").exists()
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["0", "400", "111"])
 def test_an_agent_that_shuts_its_own_folder_works_on_in_it(tmp_path: Path, mode: str) -> None:

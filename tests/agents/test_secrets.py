@@ -37,6 +37,7 @@ print("7, and my token is", token)
 """
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["answers", "fails"])
 @pytest.mark.parametrize("executor", ["in-process", pytest.param("ray", marks=pytest.mark.ray)])
@@ -137,6 +138,7 @@ def test_no_letter_is_left_of_what_is_encoded_and_broken_into_lines(
     assert len(told) <= len("It is:[redacted]That was all.") + own + 1
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [20, 48, 300])
 def test_a_file_of_many_megabytes_keeps_nothing_of_what_it_has_at_the_edge_of_a_window(
@@ -227,6 +229,7 @@ print(json.dumps({"text": "It is " + said, "status": token, "of": token}))
 """
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("token", ["Tr0ub4dor9\\x&horse", "pässword-für-älle", 'quo"ted-word'])
 @pytest.mark.parametrize("answer", [{"text": "text", "status": "status"}, {"cost_usd": "none"}])
@@ -269,6 +272,7 @@ print("7", found)
 """
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["held", "metered"])
 def test_a_token_that_an_agent_writes_into_its_files_is_in_no_file_that_is_kept(
@@ -308,6 +312,7 @@ def test_a_token_that_an_agent_writes_into_its_files_is_in_no_file_that_is_kept(
     assert modes == {(0o440, 3000 * 10**9)}
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_rotated_token_changes_nothing_on_resume(tmp_path: Path) -> None:
     agent = {

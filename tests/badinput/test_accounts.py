@@ -74,6 +74,7 @@ def in_the_books(run: Run) -> int:
     return sum(e.answer is not None and e.answer.failure is None for e in settled)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("refusal", REFUSALS)
 @pytest.mark.parametrize("good_for", [0, 25])

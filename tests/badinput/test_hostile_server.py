@@ -43,6 +43,7 @@ class Place:
         return self._url
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("transport", ["direct", "litellm"])
 @pytest.mark.parametrize("title", GROUPS)
 async def test_every_behaviour_of_a_group_has_its_outcome_and_is_paid_for(

@@ -101,6 +101,7 @@ def said(run: Run, title: str) -> str:
     return next(line for line in lines if line.split()[:1] == [title])
 
 
+@pytest.mark.slow
 async def test_overruns_at_the_same_time_are_one_factor_and_a_resume_can_play(
     service: Service, play: Play
 ) -> None:
@@ -118,6 +119,7 @@ async def test_overruns_at_the_same_time_are_one_factor_and_a_resume_can_play(
     assert_books(run.path)
 
 
+@pytest.mark.slow
 async def test_the_factor_is_the_largest_and_what_is_already_raised_is_not_raised_again(
     service: Service, play: Play
 ) -> None:
@@ -132,6 +134,7 @@ async def test_the_factor_is_the_largest_and_what_is_already_raised_is_not_raise
     assert_books(run.path)
 
 
+@pytest.mark.slow
 async def test_what_is_said_to_be_spent_has_the_overruns_in_it(
     service: Service, play: Play
 ) -> None:
@@ -143,6 +146,7 @@ async def test_what_is_said_to_be_spent_has_the_overruns_in_it(
     assert summary_as_data(run.summary())["spent_usd"] == 0.0022
 
 
+@pytest.mark.slow
 async def test_what_the_cap_cuts_short_says_what_one_call_is_held_at(
     service: Service, play: Play
 ) -> None:

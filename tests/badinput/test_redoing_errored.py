@@ -66,6 +66,7 @@ def errors_of(run: Run) -> dict[str, int]:
     return {str(name): int(count) for name, count in found.items()}
 
 
+@pytest.mark.slow
 async def test_errored_sessions_are_played_on_from_their_last_checkpoints(
     service: Service, hurt: Run
 ) -> None:
@@ -82,6 +83,7 @@ async def test_errored_sessions_are_played_on_from_their_last_checkpoints(
     assert list(still.seq) == list(kept.seq), "nobody else was touched"
 
 
+@pytest.mark.slow
 async def test_a_class_picks_its_sessions_and_an_unknown_one_is_told_what_there_is(
     hurt: Run,
 ) -> None:
@@ -124,6 +126,7 @@ def expected_of_unplayed(run: Run) -> int:
     return round(float((means * unplayed).sum()))
 
 
+@pytest.mark.slow
 def test_a_look_that_was_journalled_is_not_revised_by_what_is_redone(tmp_path: Path) -> None:
     trouble = {"faults": {"server_error": 0.03}}
     spec = deciding_spec(limits={"cost_usd": 10, "attempts": 1}, simulation=trouble, seed=3)

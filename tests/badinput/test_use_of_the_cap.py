@@ -58,6 +58,7 @@ SPEND_ALL: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("case", SPEND_ALL)
 def test_spend_all_spends_nearly_all_of_a_cap_that_binds(case: str, tmp_path: Path) -> None:
@@ -67,6 +68,7 @@ def test_spend_all_spends_nearly_all_of_a_cap_that_binds(case: str, tmp_path: Pa
     assert set(used.sessions.outcome) == {"completed", "censored"}
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_spend_all_of_play_tests_spends_nearly_all_as_well(tmp_path: Path) -> None:
     limits = {"cost_usd": 2.0, "turns": 6, "open_sessions": 20}

@@ -39,6 +39,7 @@ def many(counter: Run, tmp_path_factory: pytest.TempPathFactory) -> Run:
     )
 
 
+@pytest.mark.slow
 def test_variants_share_seeds_and_repeats_have_their_own(one: Run, counter: Run) -> None:
     rows = one.sessions()
     assert len(rows) == 20
@@ -55,6 +56,7 @@ def test_repeats_of_a_variant_come_out_differently(one: Run) -> None:
     assert list(scores) == [10, 10]
 
 
+@pytest.mark.slow
 def test_everything_before_the_moment_is_the_parents(many: Run, counter: Run) -> None:
     rows = many.sessions()
     assert set(rows["parent_turn"]) == {1, 2, 3}
@@ -79,6 +81,7 @@ def uneven(counter: Run, tmp_path_factory: pytest.TempPathFactory) -> Run:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("branched", ["many", "uneven"])
 def test_moments_of_one_session_are_averaged_as_they_are_no_independent_samples(
     branched: str, request: pytest.FixtureRequest
@@ -110,6 +113,7 @@ def test_of_one_moment_repeats_are_units_and_the_verdict_says_what_it_is_about(o
     assert pair.difference > 1
 
 
+@pytest.mark.slow
 def test_a_branch_under_a_cap_keeps_to_it_and_can_be_resumed(counter: Run, tmp_path: Path) -> None:
     from matrix import resume
     from matrix.model.documents.overrides import from_flags
@@ -141,6 +145,7 @@ def test_a_branch_under_a_cap_keeps_to_it_and_can_be_resumed(counter: Run, tmp_p
     assert one.equals(other)
 
 
+@pytest.mark.slow
 def test_a_branch_of_a_run_that_stops_early_is_played_whole_and_looked_at_once(
     tmp_path: Path,
 ) -> None:

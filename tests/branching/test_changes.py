@@ -34,6 +34,7 @@ def test_rebinding_without_a_change_reads_nothing_and_gives_the_same_texts(
         assert hashes == plan.resources
 
 
+@pytest.mark.slow
 def test_another_model_plays_from_then_on(play: Run, tmp_path: Path) -> None:
     run = play.replay(
         ids(play)[0],
@@ -82,6 +83,7 @@ def test_another_archetype_is_another_persona_of_the_same_person(play: Run, tmp_
     assert len(run.frame("players")) == 3
 
 
+@pytest.mark.slow
 def test_another_guide_and_another_scenario_are_read_from_their_files(
     play: Run, tmp_path: Path
 ) -> None:

@@ -48,6 +48,7 @@ def test_progress_counts_the_turns_that_a_branch_plays_itself(
     assert max(watching.turns) == run.summary().turns == 4 * 3
 
 
+@pytest.mark.slow
 def test_a_repair_says_as_many_turns_as_the_summary(branch: tuple[Run, Watching]) -> None:
     run = branch[0]
     turns = run.summary().turns
@@ -57,6 +58,7 @@ def test_a_repair_says_as_many_turns_as_the_summary(branch: tuple[Run, Watching]
     assert run.summary().turns == turns
 
 
+@pytest.mark.slow
 def test_turns_to_go_on_after_are_those_that_there_are(counter: Run, tmp_path: Path) -> None:
     file = api.export(counter.path, ids(counter)[0], turn=3, output=tmp_path / "moment.json")
     again = replay_checkpoint(file, results=tmp_path, executor="in-process")

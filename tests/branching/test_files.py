@@ -45,6 +45,7 @@ def told(file: Path, **more: Any) -> list[str]:
     return [str(mistake).removeprefix(f"{file}: ") for mistake in raised.value.mistakes]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("turn", [0, TURN, 6])
 def test_an_unchanged_replay_from_a_file_is_the_parents_further_course(
     parent: Run, tmp_path: Path, turn: int

@@ -168,6 +168,7 @@ def test_what_later_turns_are_given_comes_along_and_is_swept_away_by_nobody(
             assert {"scaffold.txt", "in/here/bulk.txt"} <= set(found)
 
 
+@pytest.mark.slow
 def test_on_one_file_system_content_is_shared_and_else_copied(written: Run, tmp_path: Path) -> None:
     source = BlobStore(written.path)
     tree = trees(written, ids(written)[0])["turn", 2]
@@ -202,6 +203,7 @@ def test_a_moment_whose_folder_is_gone_is_refused_before_anything_starts(
 # --- from a file ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_replay_from_a_file_has_the_parents_further_folders(
     written: Run, file: Path, tmp_path: Path
 ) -> None:
@@ -216,6 +218,7 @@ def test_a_replay_from_a_file_has_the_parents_further_folders(
         assert left_behind(run, child, table) == left_behind(written, session, table)
 
 
+@pytest.mark.slow
 def test_archived_and_brought_back_a_session_is_exported_and_replayed_as_before(
     mine: Run, file: Path, tmp_path: Path
 ) -> None:
@@ -361,6 +364,7 @@ def test_a_folder_that_a_later_turn_is_given_is_looked_at_as_well(file: Path) ->
     assert f"does not hold blob {'0' * 16}" in mistake
 
 
+@pytest.mark.slow
 def test_what_is_no_folder_and_what_lacks_a_part_is_refused(file: Path) -> None:
     for top in (
         encode_tree([]),

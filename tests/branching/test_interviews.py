@@ -42,6 +42,7 @@ def test_an_interview_asks_once_and_leaves_the_session_as_it_was(
     assert planned.branched.mode == "interview"
 
 
+@pytest.mark.slow
 def test_the_same_question_has_the_same_answer_and_more_often_others(
     play: Run, tmp_path: Path
 ) -> None:
@@ -64,6 +65,7 @@ def test_the_same_question_has_the_same_answer_and_more_often_others(
     assert len(set(many)) > 1
 
 
+@pytest.mark.slow
 def test_a_file_is_asked_as_its_session_is(play: Run, tmp_path: Path) -> None:
     session = ids(play)[0]
     name = first_player(play, session)
@@ -76,6 +78,7 @@ def test_a_file_is_asked_as_its_session_is(play: Run, tmp_path: Path) -> None:
     assert matrix.api.answered(run).answers == in_run.answers
 
 
+@pytest.mark.slow
 def test_the_spokesperson_can_be_asked_without_a_name(play: Run, tmp_path: Path) -> None:
     session = ids(play)[0]
     (speaker,) = [one.name for one in play.session(session).players if one.is_spokesperson]
@@ -85,6 +88,7 @@ def test_the_spokesperson_can_be_asked_without_a_name(play: Run, tmp_path: Path)
     assert heard.who == speaker
 
 
+@pytest.mark.slow
 def test_an_interview_is_never_meant_by_last(play: Run, tmp_path: Path) -> None:
     session = ids(play)[0]
     results = tmp_path / "results"

@@ -40,6 +40,7 @@ def test_a_branch_from_one_moment_is_played_ten_times_and_from_many_once(counter
     assert [None if each is None else each.repeats for each in continued] == [10, 1]
 
 
+@pytest.mark.slow
 def test_a_branch_is_expected_to_cost_only_what_is_left_of_its_sessions(
     counter: Run, tmp_path: Path
 ) -> None:

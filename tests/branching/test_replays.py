@@ -15,6 +15,7 @@ from tests.books import fold_money
 from tests.branching.looking import TABLES, ids, left_behind, up_to
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("turn", [0, 3, 6])
 def test_an_unchanged_replay_is_the_parent_again(parent: Run, tmp_path: Path, turn: int) -> None:
     for session in ids(parent)[:2]:
@@ -76,6 +77,7 @@ def test_what_is_as_it_was_is_no_change(counter: Run, tmp_path: Path) -> None:
     assert run.sessions()["changed"].isna().all()
 
 
+@pytest.mark.slow
 def test_a_finished_session_is_judged_again_more_often_and_once_again(
     play: Run, tmp_path: Path
 ) -> None:
@@ -121,6 +123,7 @@ def test_a_replay_pays_only_for_what_it_plays(parent: Run, tmp_path: Path) -> No
     assert spent == rest["cost_nano"].sum()
 
 
+@pytest.mark.slow
 def test_the_new_run_is_whole_without_its_parent(parent: Run, tmp_path: Path) -> None:
     copy = tmp_path / "copy" / "parent"
     shutil.copytree(parent.path, copy)

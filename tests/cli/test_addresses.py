@@ -78,6 +78,7 @@ def closed_url() -> Iterator[str]:
         yield f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
 
 
+@pytest.mark.slow
 def test_a_run_is_refused_when_nobody_answers_at_a_model_s_address(
     here: Path, matrix: Matrix, closed_url: str
 ) -> None:

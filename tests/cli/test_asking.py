@@ -45,6 +45,7 @@ def project(here: Path, played: tuple[Path, Result]) -> Path:
     return here
 
 
+@pytest.mark.slow
 def test_a_player_is_asked_and_what_they_say_is_printed(
     project: Path, golden_run: GoldenRun, matrix: Matrix
 ) -> None:

@@ -46,6 +46,7 @@ def first_session(project: Path) -> str:
     return str(rows.sort_values("launch_order")["session_id"].iloc[0])
 
 
+@pytest.mark.slow
 def test_a_replay_says_where_it_starts_and_what_came_of_it(
     project: Path, golden_run: GoldenRun
 ) -> None:
@@ -87,6 +88,7 @@ def test_a_replay_says_the_scores_of_its_sessions_and_of_their_parent(
     assert f"{line}of 3 sessions; the parent had {score:.2f}\n" in told, told
 
 
+@pytest.mark.slow
 def test_a_branch_ends_in_a_verdict_on_its_moment(project: Path, golden_run: GoldenRun) -> None:
     args = (
         "--turn",
@@ -101,6 +103,7 @@ def test_a_branch_ends_in_a_verdict_on_its_moment(project: Path, golden_run: Gol
     assert golden_run("branch", "branch", "first", first_session(project), *args).code == 0
 
 
+@pytest.mark.slow
 def test_a_branch_from_many_moments_ends_in_a_verdict_on_moments(
     project: Path, golden_run: GoldenRun
 ) -> None:
@@ -118,6 +121,7 @@ def test_a_branch_from_many_moments_ends_in_a_verdict_on_moments(
     assert golden_run("branch-where", "branch", "first", *where, *args).code == 0
 
 
+@pytest.mark.slow
 def test_a_short_branch_says_how_many_repeats_its_plan_says_that_a_winner_takes(
     project: Path, matrix: Matrix
 ) -> None:
@@ -138,6 +142,7 @@ def test_the_plan_of_a_branch_is_shown_and_nothing_started(
     assert [path.name for path in (project / "results").iterdir()] == ["first"]
 
 
+@pytest.mark.slow
 def test_lineage_is_in_the_json_of_a_run_and_of_a_session(project: Path, matrix: Matrix) -> None:
     parent = first_session(project)
     done = matrix(
@@ -160,6 +165,7 @@ def test_lineage_is_in_the_json_of_a_run_and_of_a_session(project: Path, matrix:
     assert (shown["parent_turn"], shown["changed"], shown["repeat"]) == (2, None, 1)
 
 
+@pytest.mark.slow
 def test_a_continued_session_says_what_it_goes_on_from(
     project: Path, matrix: Matrix, golden_run: GoldenRun
 ) -> None:
@@ -194,6 +200,7 @@ def test_mistakes_in_a_condition_are_shown_with_their_place(
     assert result.code == 2
 
 
+@pytest.mark.slow
 def test_a_replay_from_a_file_needs_no_run(
     project: Path, matrix: Matrix, golden_run: GoldenRun
 ) -> None:
@@ -208,6 +215,7 @@ def test_a_replay_from_a_file_needs_no_run(
     assert matrix("show", "again", "best").code == 0
 
 
+@pytest.mark.slow
 def test_where_a_replay_starts_is_said_in_one_way(project: Path, golden_run: GoldenRun) -> None:
     assert golden_run("replay-where", "replay", "--set", "x", "--trust").code == 2
     assert golden_run("replay-half", "replay", "first", "--turn", "2").code == 2
@@ -238,6 +246,7 @@ def test_the_same_is_started_when_that_was_said(project: Path, matrix: Matrix) -
     assert [run.file.plan.sessions for run in runs] == [128, 32]
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize(("answer", "started"), [("n\n", False), ("y\n", True)])
 def test_on_a_terminal_it_asks(project: Path, answer: str, started: bool) -> None:

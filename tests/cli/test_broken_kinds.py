@@ -85,6 +85,7 @@ def test_a_level_that_a_kind_does_not_know_is_named_with_its_place(validate: Val
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "said"),
     [
@@ -103,6 +104,7 @@ def test_a_kind_that_cannot_be_imported_is_one_line(
     )
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["validate", "plan", "run"])
 def test_a_kind_that_lacks_something_is_told_what(validate: Validate, command: str) -> None:

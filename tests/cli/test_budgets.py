@@ -73,6 +73,7 @@ def test_a_budget_with_less_than_one_call_left_starts_nothing(
     assert not list((project / "results").glob("*/run.json"))
 
 
+@pytest.mark.slow
 def test_a_run_is_not_resumed_on_less_than_one_call(project: Path, matrix: Matrix) -> None:
     args = (*SPEND_ALL, "--budget", "nightly=1/day", "--per-cell", "4", "--yes", "--quiet")
     assert matrix(*args, "--max-cost", "0.05", "--run-id", "one").code == 4
@@ -86,6 +87,7 @@ def test_a_run_is_not_resumed_on_less_than_one_call(project: Path, matrix: Matri
     assert api.open_run("one", results=project / "results").file == before
 
 
+@pytest.mark.slow
 def test_a_run_is_not_resumed_under_less_than_it_has_spent(project: Path, matrix: Matrix) -> None:
     args = (*SPEND_ALL, "--per-cell", "4", "--yes", "--quiet", "--max-cost", "0.05")
     assert matrix(*args, "--run-id", "one").code == 4
@@ -97,6 +99,7 @@ def test_a_run_is_not_resumed_under_less_than_it_has_spent(project: Path, matrix
     assert api.open_run("one", results=project / "results").file == before
 
 
+@pytest.mark.slow
 def test_budgets_are_shown(project: Path, matrix: Matrix, golden_run: GoldenRun) -> None:
     assert golden_run("budgets-none", "budgets").code == 0
     matrix(*SMALL, "--sessions", "2", "--budget", "nightly=9/week", "--run-id", "one", "--quiet")

@@ -47,6 +47,7 @@ def runs(here: Path, compared: Path) -> Path:
     return here
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_run_is_compared_as_its_spec_declares(runs: Path, golden_run: GoldenRun) -> None:
     assert golden_run("compare", "compare", "planted").code == 0
@@ -58,6 +59,7 @@ def test_every_metric_can_be_listed_against_a_baseline(runs: Path, golden_run: G
     golden_run("compare-against", "compare", "planted", "--metric", "composite", *flags)
 
 
+@pytest.mark.slow
 def test_money_is_compared_as_a_metric(runs: Path, golden_run: GoldenRun) -> None:
     golden_run("compare-cost", "compare", "planted", "--metric", "cost_usd")
 
@@ -66,6 +68,7 @@ def test_two_runs_are_compared(runs: Path, golden_run: GoldenRun) -> None:
     golden_run("compare-runs", "compare", "other", "planted")
 
 
+@pytest.mark.slow
 def test_a_run_of_two_rounds_says_what_is_missing(finished: Path, golden_run: GoldenRun) -> None:
     golden_run("compare-few", "compare")
 
@@ -92,6 +95,7 @@ def test_what_cannot_be_compared_is_said_in_a_sentence(
     assert (result.stdout, result.code) == ("", 2)
 
 
+@pytest.mark.slow
 def test_programs_get_what_python_gets(runs: Path, matrix: Matrix) -> None:
     printed = json.loads(matrix("compare", "planted", "--json").stdout)
     study = api.compare("planted", results=runs / "results")
@@ -102,6 +106,7 @@ def test_programs_get_what_python_gets(runs: Path, matrix: Matrix) -> None:
     assert printed["sentence"] in " ".join(matrix("compare", "planted").stdout.split())
 
 
+@pytest.mark.slow
 def test_a_run_is_gated_by_a_baseline_after_the_fact(runs: Path, matrix: Matrix) -> None:
     gate = ("--baseline", "planted", "--margin", "30", "--fail-on", "regression")
     told = matrix("compare", "other", *gate)
@@ -115,6 +120,7 @@ def test_a_run_is_gated_by_a_baseline_after_the_fact(runs: Path, matrix: Matrix)
     assert data["factor"] == "run"
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_threshold_gates_every_variant_of_a_run(runs: Path, matrix: Matrix) -> None:
     low = matrix("compare", "planted", "--threshold", "score=1", "--fail-on", "threshold")
@@ -150,6 +156,7 @@ async def coin(ctx, case: str, chance: float = 0.5):
 '''
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_two_runs_of_one_variant_need_new_ones_and_those_that_grew_are_told(
     here: Path, matrix: Matrix

@@ -23,6 +23,7 @@ def offered(folder: Path, *words: str, **variables: str) -> list[str]:
     return done.stdout.split()
 
 
+@pytest.mark.slow
 def test_runs_are_offered_where_one_is_meant(finished: Path) -> None:
     assert offered(finished, "show", "") == ["last", "first"]
     assert offered(finished, "resume", "f") == ["first"]
@@ -90,6 +91,7 @@ def test_a_journal_that_cannot_be_read_offers_what_needs_none(finished: Path) ->
     assert offered(finished, "show", "first", "b") == ["best"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", ["show", "show first", "compare first --metric", "run"])
 def test_completion_loads_nothing_heavy(finished: Path, words: str) -> None:
     variables = {

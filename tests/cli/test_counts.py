@@ -14,6 +14,7 @@ from matrix.store.run.run_folder import read_run, write_run
 from tests.cli.program import Matrix
 
 
+@pytest.mark.slow
 def test_what_a_round_shares_is_no_session(finished: Path, matrix: Matrix) -> None:
     planned = json.loads(matrix("show", "first", "--json").stdout)["sessions"]["planned"]
     result = matrix("show", "first", "zzzz")
@@ -21,6 +22,7 @@ def test_what_a_round_shares_is_no_session(finished: Path, matrix: Matrix) -> No
     assert result.code == 2
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("table", "command"),
@@ -45,6 +47,7 @@ def test_a_table_that_is_gone_is_said_to_be_missing(
     assert matrix(*command) == before
 
 
+@pytest.mark.slow
 def test_tables_that_a_stop_at_once_left_unfinished_say_so_until_they_are_repaired(
     finished: Path, matrix: Matrix
 ) -> None:

@@ -58,6 +58,7 @@ def test_a_new_project_on_simulated_models_misses_nothing(
     assert golden_run("doctor-template", "doctor", "--executor", "in-process").code == 0
 
 
+@pytest.mark.slow
 def test_an_address_is_reached_or_not(here: Path, matrix: Matrix) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
@@ -67,6 +68,7 @@ def test_an_address_is_reached_or_not(here: Path, matrix: Matrix) -> None:
     assert findings(matrix)[what]["state"] == "missing"
 
 
+@pytest.mark.slow
 def test_mistakes_in_the_spec_are_findings_beside_the_others(here: Path, matrix: Matrix) -> None:
     (here / "matrix.yaml").write_text("roles: {judge: sim/opsu, narrator: acme/unpriced}\n")
     result = matrix("doctor", "--executor", "in-process", "--json")
@@ -85,6 +87,7 @@ def test_a_bad_line_in_the_file_is_a_finding(here: Path, matrix: Matrix) -> None
     assert found[".env"]["found"].endswith(":2: not of the form NAME=VALUE")
 
 
+@pytest.mark.slow
 def test_limits_that_are_given_are_told(here: Path, matrix: Matrix) -> None:
     (here / "matrix.yaml").write_text(
         "roles: {all: gpt-4o-mini}\ngroups: {openai: {rpm: 500, tpm: 200000}}\n"

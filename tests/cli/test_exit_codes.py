@@ -80,6 +80,7 @@ def test_more_errored_than_scored_ends_with_1_and_as_many_with_0(flawed: Flawed)
     assert "error: more sessions errored (14) than were scored (10)" in most.stderr
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_run_with_fewer_errors_than_scores_ends_with_0_and_tells_of_them(
     flawed: Flawed,
@@ -90,6 +91,7 @@ def test_a_run_with_fewer_errors_than_scores_ends_with_0_and_tells_of_them(
     assert "the key [redacted]" in " ".join(result.stdout.split())
 
 
+@pytest.mark.slow
 def test_quiet_tells_how_a_run_was_cut_short_and_how_it_goes_on(here: Path, matrix: Matrix) -> None:
     spec = {"kind": "counter", "scenarios": ["one"], "per_cell": 400, "limits": {"cost_usd": 0.002}}
     (here / "matrix.yaml").write_text(yaml.safe_dump(spec))
@@ -101,6 +103,7 @@ def test_quiet_tells_how_a_run_was_cut_short_and_how_it_goes_on(here: Path, matr
     assert "matrix resume it" in result.stderr
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("flags", [(), ("--quiet",)])
 def test_why_the_kind_let_sessions_fail_is_told_with_the_newest(
@@ -149,6 +152,7 @@ def test_scores_that_nobody_could_read_are_no_scores(flawed: Flawed) -> None:
     assert "error: nothing was scored: 24 of 24 sessions ended without a score" in result.stderr
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_only_failed_sessions_are_nothing_scored(flawed: Flawed) -> None:
     result = flawed({"flaw": "failing"}, "--json")
@@ -156,6 +160,7 @@ def test_only_failed_sessions_are_nothing_scored(flawed: Flawed) -> None:
     assert json.loads(result.stdout)["scored"] == 0
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_kind_that_scores_nothing_by_design_has_done_its_work(flawed: Flawed) -> None:
     result = flawed({"flaw": "scoreless"}, "--json")
@@ -163,6 +168,7 @@ def test_a_kind_that_scores_nothing_by_design_has_done_its_work(flawed: Flawed) 
     assert (result.code, told["scored"], told["sessions"]["completed"]) == (0, 0, 24)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_run_that_did_not_reach_its_end_ends_with_4_whatever_was_scored(flawed: Flawed) -> None:
     cap = ("--at-cap", "spend-all", "--max-cost", "0.0001", "--open-sessions", "1", "--yes")
@@ -176,6 +182,7 @@ def test_a_run_that_did_not_reach_its_end_ends_with_4_whatever_was_scored(flawed
 # --- gates ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_no_gate_passes_a_run_with_too_many_errors(
     here: Path, flawed: Flawed, matrix: Matrix
@@ -196,6 +203,7 @@ def test_no_gate_passes_a_run_with_too_many_errors(
     assert "gate passed: score at least 10.0: met: " in wider.stdout
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_errors_up_to_the_share_stop_no_gate(flawed: Flawed) -> None:
     gate = ("--threshold", "score=10", "--fail-on", "threshold", "--allow-errored", "0.5")
@@ -203,6 +211,7 @@ def test_errors_up_to_the_share_stop_no_gate(flawed: Flawed) -> None:
     assert (result.code, "gate passed: " in result.stdout) == (0, True)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_gate_that_fails_comes_after_a_run_that_scored_nothing(flawed: Flawed) -> None:
     gate = ("--threshold", "turns=100", "--fail-on", "threshold", "--fail-on", "not-enough-data")
@@ -211,6 +220,7 @@ def test_a_gate_that_fails_comes_after_a_run_that_scored_nothing(flawed: Flawed)
     assert result.code == 1
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("share", ["30", "-1", "nan"])
 def test_a_share_that_is_none_is_refused_before_the_start(flawed: Flawed, share: str) -> None:
@@ -226,6 +236,7 @@ def test_a_share_without_a_gate_is_refused(flawed: Flawed) -> None:
     assert result.stderr.startswith("--allow-errored: is for a gate")
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_python_has_the_same_gate(here: Path, flawed: Flawed, installed: None) -> None:
     flawed({"flaw": "outage", "rounds": 3}, "--per-cell", "13")
@@ -237,6 +248,7 @@ def test_python_has_the_same_gate(here: Path, flawed: Flawed, installed: None) -
 # --- defects of a kind ----------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("where", ["prelude", "start", "turn", "finish"])
 def test_a_kinds_own_exception_is_called_its_defect_and_shown_whole_once(

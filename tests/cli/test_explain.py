@@ -16,6 +16,7 @@ def explanations(here: Path) -> list[Path]:
     return sorted((here / "results").glob("first-explained-*"))
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_what_it_takes_is_said_first_and_the_groups_are_in_every_report(
     finished: Path, golden_run: GoldenRun, matrix: Matrix
@@ -32,6 +33,7 @@ def test_what_it_takes_is_said_first_and_the_groups_are_in_every_report(
     assert "What a model makes of it" not in matrix("report", "first", "--session", "worst").stdout
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_the_same_failures_are_paid_for_once(finished: Path, matrix: Matrix) -> None:
     assert matrix("report", "first", "--explain", "sim/opus-4.5").code == 0
@@ -47,6 +49,7 @@ def test_the_same_failures_are_paid_for_once(finished: Path, matrix: Matrix) -> 
     assert python_api.open_run(made).file.totals == spent
 
 
+@pytest.mark.slow
 def test_a_pass_that_its_cap_stopped_goes_on_with_what_it_has_paid(here: Path) -> None:
     rows = [f"q{n},{m},,Timeout {n % 3},{'words ' * 300}" for n in range(15) for m in "ab"]
     (here / "r.csv").write_text("\n".join(["id,model,score,error,output", *rows, "z,a,1,,", ""]))
@@ -65,6 +68,7 @@ def test_a_pass_that_its_cap_stopped_goes_on_with_what_it_has_paid(here: Path) -
     assert {group.label for group in found.groups} == {"error"}
 
 
+@pytest.mark.slow
 def test_money_is_not_spent_unasked_nor_without_a_cap(finished: Path, matrix: Matrix) -> None:
     bare = matrix("report", "first", "--explain", "gpt-4o-mini")
     assert bare.code == 2
@@ -85,6 +89,7 @@ def test_the_newest_run_is_the_one_that_was_explained(finished: Path, matrix: Ma
     assert "explanation" in matrix("list").stdout
 
 
+@pytest.mark.slow
 def test_every_session_that_is_cited_is_in_the_run(finished: Path) -> None:
     found = python_api.explain(finished / "results/first", "sim/opus-4.5", below=80.0)
     sessions = python_api.open_run(finished / "results/first").sessions().set_index("session_id")
@@ -111,6 +116,7 @@ def test_a_strangers_explanation_is_text_and_a_broken_one_is_none(
     assert matrix("report", "first", "--format", "md").code == 0
 
 
+@pytest.mark.slow
 def test_a_folder_of_its_name_that_is_somebody_elses_is_not_believed(
     finished: Path, matrix: Matrix
 ) -> None:

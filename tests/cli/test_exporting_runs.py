@@ -59,6 +59,7 @@ def figures(study: Study) -> Any:
     return numbers(data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["csv", "inspect"])
 def test_results_come_back_to_the_same_comparison(there: Path, matrix: Matrix, form: Any) -> None:
     run = python_api.open_run("talk", results=there / "results")
@@ -85,6 +86,7 @@ def test_results_come_back_to_the_same_comparison(there: Path, matrix: Matrix, f
     assert "simulated" in shown.stdout
 
 
+@pytest.mark.slow
 def test_runs_are_variants_of_one_import(there: Path, matrix: Matrix) -> None:
     play = ("run", "talk.py", "--executor", "in-process", "--per-cell", "12", "--seed", "2")
     assert matrix(*play, "--run-id", "again", *FACTORS, *DECLARED).code == 0
@@ -155,6 +157,7 @@ def test_a_run_without_all_its_rounds_comes_back_without_them(here: Path, matrix
     assert before["differences"] == after["differences"]
 
 
+@pytest.mark.slow
 def test_what_a_file_does_not_tell_is_said(here: Path, matrix: Matrix) -> None:
     (here / "talk.py").write_text(TALK)
     play = ("run", "talk.py", "--executor", "in-process", "--per-cell", "12", "--stop-early")
@@ -164,6 +167,7 @@ def test_what_a_file_does_not_tell_is_said(here: Path, matrix: Matrix) -> None:
     assert "note: the run was looked at while it went on" in done.stderr
 
 
+@pytest.mark.slow
 def test_logs_of_inspect_have_turns_as_spans_and_come_back_by_import(
     there: Path, matrix: Matrix
 ) -> None:
@@ -202,6 +206,7 @@ def test_logs_of_inspect_have_turns_as_spans_and_come_back_by_import(
     )
 
 
+@pytest.mark.slow
 def test_a_run_makes_the_same_logs_again(there: Path, matrix: Matrix) -> None:
     for name in ("one", "two"):
         assert matrix("export", "talk", "--to", "inspect", "-o", name).code == 0
@@ -227,6 +232,7 @@ def test_a_data_set_is_the_tables_and_a_card_that_names_their_files(
     assert "journal" not in {path.stem for path in (there / "set").rglob("*")}
 
 
+@pytest.mark.slow
 def test_mistakes_of_exports_are_told_and_nothing_is_written(
     there: Path, golden_run: GoldenRun
 ) -> None:
@@ -257,6 +263,7 @@ def test_a_score_takes_no_other_columns_name(name: str) -> None:
     assert no_formula(header) == header or header.startswith("score.")
 
 
+@pytest.mark.slow
 def test_a_session_that_a_limit_of_money_ended_is_a_failure_in_a_log_of_inspect(
     here: Path, matrix: Matrix
 ) -> None:

@@ -42,6 +42,7 @@ def nightly(here: Path, with_baseline: Path) -> Path:
     return here
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_planted_regression_fails_the_gate(nightly: Path, golden_run: GoldenRun) -> None:
     gate = ("--baseline", "before", "--margin", "3", "--fail-on", "regression")
@@ -61,6 +62,7 @@ def test_a_run_that_is_as_good_passes_and_a_threshold_that_is_not_met_fails(
     assert (found["failed"], result.code) == (True, 3)
 
 
+@pytest.mark.slow
 def test_too_little_data_is_told_before_and_after_and_does_not_fail(
     nightly: Path, golden_run: GoldenRun
 ) -> None:
@@ -68,6 +70,7 @@ def test_too_little_data_is_told_before_and_after_and_does_not_fail(
     assert golden_run("gate-undecided", *RUN, *gate, "--set", "simulation={}").code == 0
 
 
+@pytest.mark.slow
 def test_a_gate_that_cannot_be_decided_stops_a_run_before_it_starts(
     nightly: Path, golden_run: GoldenRun
 ) -> None:
@@ -90,6 +93,7 @@ def test_a_metric_that_sessions_of_the_kind_never_have_stops_a_run_before_it_sta
     assert not (nightly / "results" / "never").exists()
 
 
+@pytest.mark.slow
 def test_a_run_that_is_resumed_has_gates_too(nightly: Path, matrix: Matrix) -> None:
     gate = ("--threshold", "score=99", "--fail-on", "threshold", "--quiet")
     result = matrix("run", "--executor", "in-process", "--resume", "before", *gate)
@@ -97,6 +101,7 @@ def test_a_run_that_is_resumed_has_gates_too(nightly: Path, matrix: Matrix) -> N
     assert result.code == 3
 
 
+@pytest.mark.slow
 def test_what_gates_came_to_is_kept_with_the_run_until_it_goes_on(
     nightly: Path, matrix: Matrix
 ) -> None:
@@ -111,6 +116,7 @@ def test_what_gates_came_to_is_kept_with_the_run_until_it_goes_on(
     assert "\n## Gates\n\n- gate FAILED: score at least 99.0: NOT MET: " in report
 
 
+@pytest.mark.slow
 def test_a_run_of_one_variant_shows_its_mean_and_how_sure_that_is(
     nightly: Path, matrix: Matrix, golden_run: GoldenRun
 ) -> None:

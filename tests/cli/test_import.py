@@ -23,6 +23,7 @@ from tests.cli.program import GoldenRun, Matrix
 from tests.cli.tables import HEADERS, paired, write_csv
 
 
+@pytest.mark.slow
 def test_a_csv_comes_to_a_verdict_that_says_what_it_rests_on(
     here: Path, golden_run: GoldenRun
 ) -> None:
@@ -180,6 +181,7 @@ def test_money_is_what_the_file_says_and_counts_to_no_cap(here: Path, matrix: Ma
     assert matrix("budgets").code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("blank", ["b", "ab"])
 def test_a_cost_that_no_file_tells_is_not_taken_for_nothing(
     here: Path, matrix: Matrix, blank: str
@@ -248,6 +250,7 @@ def test_what_needs_a_journal_says_in_a_line_that_there_is_none(here: Path, matr
         assert matrix(*works).code == 0, works
 
 
+@pytest.mark.slow
 def test_two_imports_are_compared_where_they_have_the_same_units(
     here: Path, matrix: Matrix
 ) -> None:
@@ -459,6 +462,7 @@ def test_an_import_that_is_wrong_leaves_nothing(here: Path) -> None:
     assert not (here / "results").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("named", ["alike", "apart"])
 def test_unequal_repeats_of_a_unit_are_averaged_before_anything_is_compared(
     here: Path, matrix: Matrix, named: str
@@ -536,6 +540,7 @@ def test_the_interval_of_a_yes_or_no_metric_stays_between_0_and_1(
     assert min(row.mean or 0.0 for row in study.rows) < 1.0
 
 
+@pytest.mark.slow
 def test_results_that_failed_without_a_score_are_failures_by_what_their_status_says(
     here: Path, matrix: Matrix
 ) -> None:
@@ -567,6 +572,7 @@ def test_results_that_failed_without_a_score_are_failures_by_what_their_status_s
     assert {row["level"]: row["failed"] for row in found["variants"]} == {"a": 0, "b": 20}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fine", "wrong"),
     [
@@ -609,6 +615,7 @@ def test_a_timeout_with_a_score_of_nought_is_a_failure_and_no_score(
     assert min(row["mean"] for row in found["variants"]) > 40
 
 
+@pytest.mark.slow
 def test_units_of_a_topic_stay_units_and_topics_weigh_alike(here: Path, matrix: Matrix) -> None:
     """Sixty questions of three topics, 38, 12 and 10, are sixty units."""
     topic = {unit: "big" if unit < 38 else "mid" if unit < 50 else "few" for unit in range(60)}
@@ -647,6 +654,7 @@ def test_who_has_no_score_at_all_is_not_said_to_have_lost(here: Path, matrix: Ma
     assert "whatever they had scored" not in made
 
 
+@pytest.mark.slow
 def test_what_less_is_better_of_is_known_by_its_name_or_said(here: Path, matrix: Matrix) -> None:
     rows = [[*row[:3], 10 + (n % 7) + 5 * (row[1] == "b"), (n % 5) + 3 * (row[1] == "b")]
             for n, row in enumerate(paired(6.0))]  # fmt: skip
@@ -663,6 +671,7 @@ def test_what_less_is_better_of_is_known_by_its_name_or_said(here: Path, matrix:
     assert "--lower: found 'clicsk'; metrics are clicks, latency_p95; did you mean" in wrong.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["failed", "tokens_out", "duration_s", "calls", "turns"])
 def test_what_no_file_tells_is_no_metric_and_passes_no_gate(
     here: Path, matrix: Matrix, metric: str
@@ -735,6 +744,7 @@ def test_what_a_variant_has_no_row_of_is_no_session_that_errored(
     assert "have no score" not in told
 
 
+@pytest.mark.slow
 def test_lines_of_promptfoo_are_read_as_its_results_are(here: Path, matrix: Matrix) -> None:
     """An answer that falls short has its reason as an error there, and is no failure."""
     results = [
@@ -764,6 +774,7 @@ def test_lines_of_promptfoo_are_read_as_its_results_are(here: Path, matrix: Matr
     assert {failed for _, _, failed in found[0]} == {0}
 
 
+@pytest.mark.slow
 def test_a_mean_that_passes_for_want_of_its_worst_scores_says_at_which_mean_of_theirs_it_would_not(
     here: Path, matrix: Matrix
 ) -> None:

@@ -57,6 +57,7 @@ def test_dollars_are_dollars_however_they_are_written(here: Path, cell: str) -> 
     assert run.sessions().cost_usd.sum() == pytest.approx(1.2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("header", "cell"), [("cost", "€{}"), ("cost", "{} EUR"), ("price_eur", "{}"), ("usd", "£ {}")]
 )
@@ -99,6 +100,7 @@ def test_a_first_line_may_say_what_is_between_cells(here: Path, matrix: Matrix) 
     assert "s.csv:5: score: found 'so'" in told(matrix, "s.csv")
 
 
+@pytest.mark.slow
 def test_two_columns_of_one_name_stop_only_what_would_read_them(here: Path, matrix: Matrix) -> None:
     rows = [[*row[:3], 1, at % 3] for at, row in enumerate(paired(6.0))]
     write_csv(here / "r.csv", ("id", "model", "score", "note", "note"), rows)
@@ -109,6 +111,7 @@ def test_two_columns_of_one_name_stop_only_what_would_read_them(here: Path, matr
     assert "has two columns called 'score'" in told(matrix, "s.csv")
 
 
+@pytest.mark.slow
 def test_a_wide_table_is_told_how_it_is_made_long(
     here: Path, matrix: Matrix, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,6 +126,7 @@ def test_a_wide_table_is_told_how_it_is_made_long(
     assert "Verdict: claude beats gpt" in told(matrix, "long.csv")
 
 
+@pytest.mark.slow
 def test_how_a_table_is_made_long_says_how_it_is_read_and_what_to_keep(
     here: Path, matrix: Matrix, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,6 +141,7 @@ def test_how_a_table_is_made_long_says_how_it_is_read_and_what_to_keep(
     assert "Verdict: claude beats gpt" in told(matrix, "long.csv")
 
 
+@pytest.mark.slow
 def test_a_long_table_without_a_variant_is_asked_for_it_and_not_made_longer(
     here: Path, matrix: Matrix
 ) -> None:
@@ -148,6 +153,7 @@ def test_a_long_table_without_a_variant_is_asked_for_it_and_not_made_longer(
     assert "Verdict: .7 beats .2" in told(matrix, "r.csv", "--variant", "temperature")
 
 
+@pytest.mark.slow
 def test_a_currency_in_a_column_beside_is_that_of_the_cost(here: Path, matrix: Matrix) -> None:
     rows = [[*row[:3], 0.3 + at % 3, "EUR"] for at, row in enumerate(paired(6.0))]
     headers = ("id", "model", "score", "cost", "currency")
@@ -161,6 +167,7 @@ def test_a_currency_in_a_column_beside_is_that_of_the_cost(here: Path, matrix: M
     assert "cost: has amounts in EUR and GBP" in told(matrix, "t.csv")
 
 
+@pytest.mark.slow
 def test_a_price_of_a_variant_is_no_cost_of_its_rows(here: Path, matrix: Matrix) -> None:
     rows = [[*row[:3], 3 if row[1] == "a" else 15] for row in paired(6.0)]
     write_csv(here / "r.csv", ("id", "model", "score", "price"), rows)
@@ -170,6 +177,7 @@ def test_a_price_of_a_variant_is_no_cost_of_its_rows(here: Path, matrix: Matrix)
     assert "15.0000" in told(matrix, "r.csv", "--cost", "price")
 
 
+@pytest.mark.slow
 def test_results_that_cost_nothing_are_told_so(here: Path, matrix: Matrix) -> None:
     rows = [[*row[:3], 0] for row in paired(6.0)]
     path = write_csv(here / "r.csv", ("id", "model", "score", "cost"), rows)
@@ -230,6 +238,7 @@ def test_yes_and_no_of_other_languages_are_numbers_in_scores(here: Path, yes: st
     assert run.sessions().score.sum() == sum(row[2] == yes for row in rows)
 
 
+@pytest.mark.slow
 def test_a_column_that_is_called_as_scores_are_is_told_with_its_words(
     here: Path, matrix: Matrix
 ) -> None:
@@ -308,6 +317,7 @@ def test_the_documentation_tells_the_usual_names_and_words() -> None:
     assert set(re.findall(r"`([^`]+)`", asked)) == {*names.REQUESTS}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1, 0.01, 100], ids=["as-it-is", "smaller", "larger"])
 def test_means_have_the_figures_that_their_intervals_are_worth(
     here: Path, matrix: Matrix, scale: float

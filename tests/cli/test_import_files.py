@@ -95,6 +95,7 @@ def test_a_mistake_of_many_results_is_told_once(here: Path, matrix: Matrix) -> N
     assert "is no object (2 rows: samples 9, 10)" in told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", [1, 120])
 def test_a_cost_that_promptfoo_does_not_tell_is_not_taken_for_nothing(
     here: Path, matrix: Matrix, missing: int
@@ -109,6 +110,7 @@ def test_a_cost_that_promptfoo_does_not_tell_is_not_taken_for_nothing(
     assert [one["cost_per_completed_usd"] for one in study["variants"]] == [None, None]
 
 
+@pytest.mark.slow
 def test_a_folder_stands_for_the_logs_in_it(here: Path, matrix: Matrix) -> None:
     (here / "logs" / "deeper").mkdir(parents=True)
     for model, chance in (("a", 0.4), ("b", 0.95)):
@@ -121,6 +123,7 @@ def test_a_folder_stands_for_the_logs_in_it(here: Path, matrix: Matrix) -> None:
     assert "logs/deeper: is a folder without logs (.eval or .json)" in told.stderr
 
 
+@pytest.mark.slow
 def test_tests_that_did_not_pass_are_failures_of_a_build(here: Path, matrix: Matrix) -> None:
     results = json.loads(promptfoo(here / "pf.json", 0.5).read_text())
     again = [{**one, "success": True} for one in results["results"]["results"]]

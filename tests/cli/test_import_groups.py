@@ -73,6 +73,7 @@ def test_rows_that_go_together_count_once_whatever_they_go_by_is_called(
     assert exported_again(here, "own").verdict.comparisons == study.verdict.comparisons
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("headers", "made"),
@@ -122,6 +123,7 @@ def test_what_was_asked_of_several_variants_pairs_them(here: Path) -> None:
         assert f"paired by {name}" in study.rests_on
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["machine", "country"])
 def test_variants_that_differ_otherwise_in_each_are_compared_by_it(here: Path, name: str) -> None:
     rows = [[row[1], row[2], row[3]] for row in crossed(5, units=30)]
@@ -141,6 +143,7 @@ def test_what_a_score_is_called_groups_nothing(here: Path) -> None:
     assert "60 rows of a" in study.rests_on
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("blank", [1, 20])
 def test_a_row_of_nobody_among_rows_of_people_is_asked_for(
     here: Path, matrix: Matrix, blank: int
@@ -157,6 +160,7 @@ def test_a_row_of_nobody_among_rows_of_people_is_asked_for(
     assert matrix("import", "r.csv", "--unit", "none").code == 0
 
 
+@pytest.mark.slow
 def test_of_fewer_than_ten_owners_no_winner_is_named_but_of_their_units_alone(
     here: Path, matrix: Matrix
 ) -> None:
@@ -270,6 +274,7 @@ def test_of_files_with_the_same_variants_it_is_asked_what_differs(
     assert "Verdict: before beats after" in made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["trial", "epoch", "attempt"])
 def test_repeats_that_go_together_count_once(here: Path, name: str) -> None:
     headers = ("question", name, "variant", "score")
@@ -281,6 +286,7 @@ def test_repeats_that_go_together_count_once(here: Path, name: str) -> None:
     assert "30 complete units" in study.sentence
 
 
+@pytest.mark.slow
 def test_who_takes_raters_for_repeats_is_told_that_it_is_about_these(
     here: Path, matrix: Matrix
 ) -> None:
@@ -324,6 +330,7 @@ def test_shares_beside_percentages_are_no_difference(
     )
 
 
+@pytest.mark.slow
 def test_units_are_the_same_however_a_program_writes_their_number(
     here: Path, matrix: Matrix
 ) -> None:
@@ -385,6 +392,7 @@ def test_which_way_a_score_counts_goes_by_what_it_is_called(
     assert f"{'less' if lower else 'more'} is better; " in made
 
 
+@pytest.mark.slow
 def test_power_counts_the_rows_of_a_unit_that_there_are(here: Path, matrix: Matrix) -> None:
     draws, rows = random.Random(1), list[Any]()
     for side in "ab":
@@ -417,6 +425,7 @@ def test_raters_of_one_variant_count_once_beside_the_items_that_they_rated(
     assert [one for one in study.caveats if told in one]
 
 
+@pytest.mark.slow
 def test_days_that_only_a_moment_tells_are_asked_for(here: Path, matrix: Matrix) -> None:
     draws, rows = random.Random(8), list[Any]()
     for day in range(1, 21):

@@ -54,6 +54,7 @@ def test_people_of_one_variant_each_count_once_whatever_they_were_asked(
     assert [one for one in study.caveats if told in one and "--unit question_id" in one]
 
 
+@pytest.mark.slow
 def test_equals_that_people_tell_apart_are_no_winners(here: Path) -> None:
     won = sum(
         studied(here, f"null{seed}", ANSWERED, answered(seed=seed)).winner is not None
@@ -108,6 +109,7 @@ def test_a_few_owners_are_no_sample_of_others(here: Path, documents: int, told: 
     assert (study.verdict.kind == "not_enough_data") is (documents == 3)
 
 
+@pytest.mark.slow
 def test_people_and_questions_that_are_crossed_are_asked_for_what_the_claim_is_about(
     here: Path, matrix: Matrix
 ) -> None:
@@ -170,6 +172,7 @@ def test_topics_that_are_divided_otherwise_among_samples_are_told(here: Path) ->
     assert [one for one in told if "difficulty is not divided alike" in one]
 
 
+@pytest.mark.slow
 def test_what_a_verdict_is_read_with_survives_an_export(here: Path) -> None:
     before = studied(here, "before", ANSWERED, answered())
     after = exported_again(here, "before")

@@ -74,6 +74,7 @@ def test_that_nothing_is_paired_is_a_caveat_in_python_too(here: Path, matrix: Ma
     assert not [one for one in said.caveats if "Not paired" in one]
 
 
+@pytest.mark.slow
 def test_rows_that_nothing_tells_apart_are_repeats_of_their_unit(
     here: Path, matrix: Matrix
 ) -> None:
@@ -107,6 +108,7 @@ def sorted_alike(header: str) -> tuple[tuple[str, str, str], list[list[object]]]
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("header", ["row_id", "idx", "index"])
 def test_a_column_that_only_counts_rows_is_no_unit_unless_it_is_named(
     here: Path, matrix: Matrix, header: str
@@ -127,6 +129,7 @@ def test_a_column_that_only_counts_rows_is_no_unit_unless_it_is_named(
     assert f"paired by {header}" in told(matrix, "s.csv"), "with gaps it counts nothing"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("header", ["row_id", "id"])
 def test_rows_that_are_numbered_by_their_scores_are_no_pairs(
     here: Path, matrix: Matrix, header: str

@@ -119,6 +119,7 @@ def test_other_metrics_and_costs_are_of_all_rows_whatever_the_names(here: Path) 
     assert told[0][1] == pytest.approx(told[1][1])
 
 
+@pytest.mark.slow
 def test_a_plan_counts_the_pairs_that_are_complete(here: Path) -> None:
     """Where b has a third of the questions, a third of the pairs are complete, not (2/3)^2."""
     draws = random.Random(7)

@@ -32,6 +32,7 @@ def failures(found: dict[str, Any]) -> dict[str, int | None]:
     return {row["level"]: row["failed"] for row in found["variants"]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("header", "fine", "wrong"),
     [
@@ -59,6 +60,7 @@ def test_a_column_of_yes_and_no_that_says_what_failed_is_believed(
     assert [row.failed for row in run.compare().rows] == [0, 20]
 
 
+@pytest.mark.slow
 def test_a_failure_with_a_score_of_nought_is_one_unless_that_is_all_that_scores_say(
     here: Path, matrix: Matrix
 ) -> None:
@@ -72,6 +74,7 @@ def test_a_failure_with_a_score_of_nought_is_one_unless_that_is_all_that_scores_
     assert all(0 < (row.mean or 0) < 1 for row in study.rows)
 
 
+@pytest.mark.slow
 def test_a_metric_is_called_what_compare_calls_it_and_failures_are_never_better(
     here: Path, matrix: Matrix
 ) -> None:
@@ -88,6 +91,7 @@ def test_a_metric_is_called_what_compare_calls_it_and_failures_are_never_better(
         assert compared(matrix, "--metric", metric)["winner"] == "a"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -105,6 +109,7 @@ def test_words_for_failures_are_known(here: Path, matrix: Matrix, wrong: str) ->
     assert failures(compared(matrix)) == {"a": 0, "b": 20}
 
 
+@pytest.mark.slow
 def test_a_word_that_is_not_known_counts_as_no_failure_and_is_told(
     here: Path, matrix: Matrix
 ) -> None:
@@ -120,6 +125,7 @@ def test_a_word_that_is_not_known_counts_as_no_failure_and_is_told(
     assert failures(compared(matrix)) == {"a": 0, "b": 20}
 
 
+@pytest.mark.slow
 def test_a_word_that_is_not_known_and_all_there_is_of_a_result_leaves_failures_untold(
     here: Path, matrix: Matrix
 ) -> None:
@@ -145,6 +151,7 @@ def test_a_word_that_is_not_known_and_all_there_is_of_a_result_leaves_failures_u
     assert skipped == {"caveats": 1, "all": 20}
 
 
+@pytest.mark.slow
 def test_words_for_failures_are_the_users_to_name(here: Path, matrix: Matrix) -> None:
     rows = third_failed("ok", "gone_fishing")
     write_csv(here / "r.csv", ("item", "variant", "score", "status"), rows)
@@ -164,6 +171,7 @@ def test_words_for_failures_are_the_users_to_name(here: Path, matrix: Matrix) ->
     assert "no column of the usual names for a status; name it: --status COLUMN" in asked.stderr
 
 
+@pytest.mark.slow
 def test_a_result_without_a_score_of_which_another_column_says_that_it_is_no_failure_is_none(
     here: Path, matrix: Matrix
 ) -> None:
@@ -181,6 +189,7 @@ def test_words_of_which_none_is_known_tell_no_failures(here: Path, matrix: Matri
     assert "state: 'NY' (80 rows) is not known" in made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", ["pending", "in progress", "not_run", "started"])
 def test_what_is_not_there_yet_is_no_result_and_told(here: Path, matrix: Matrix, word: str) -> None:
     write_csv(here / "r.csv", ("item", "variant", "score", "status"), third_failed("ok", word))
@@ -191,6 +200,7 @@ def test_what_is_not_there_yet_is_no_result_and_told(here: Path, matrix: Matrix,
     assert "40 complete units of 60" in found["rests_on"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "metric",
     [
@@ -230,6 +240,7 @@ def test_which_way_a_score_counts_is_said_and_known_by_whole_words(name: str, le
     assert less_is_better(name) is less
 
 
+@pytest.mark.slow
 def test_which_way_a_score_counts_is_said_with_what_turns_it(here: Path, matrix: Matrix) -> None:
     for name, way, turn, first in (
         ("bugs", "less", "--higher-is-better", "a"),

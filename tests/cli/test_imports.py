@@ -49,11 +49,13 @@ def test_help_of_a_command_loads_no_more_than_its_options_need(here: Path) -> No
     assert loaded_by(here, "run", "--help") & SLOW <= {"pydantic"}, "typer reads options with it"
 
 
+@pytest.mark.slow
 def test_a_plan_loads_neither_ray_nor_litellm_nor_tables(project: Path) -> None:
     loaded = loaded_by(project, "plan")
     assert loaded & {"ray", "litellm", "pandas", "pyarrow"} == set()
 
 
+@pytest.mark.slow
 def test_listing_runs_loads_no_tables(finished: Path) -> None:
     loaded = loaded_by(finished, "list")
     assert loaded & {"ray", "litellm", "pandas", "pyarrow"} == set()

@@ -50,6 +50,7 @@ def test_a_bad_line_in_the_file_is_named_and_not_repeated(here: Path, matrix: Ma
     assert result.code == 2
 
 
+@pytest.mark.slow
 def test_simulated_models_need_no_keys_and_look_at_no_file(project: Path, matrix: Matrix) -> None:
     (project / ".env").write_text("not a line\n")
     result = matrix("run", "--executor", "in-process", "--sessions", "1", "--quiet")
@@ -61,6 +62,7 @@ def executor(request: pytest.FixtureRequest) -> tuple[str, ...]:
     return ("--executor", request.param)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 async def test_a_key_in_the_file_reaches_the_provider_and_nothing_else(
     here: Path, executor: tuple[str, ...]

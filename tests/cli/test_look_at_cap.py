@@ -78,6 +78,7 @@ def test_nothing_is_looked_at_below_ten_rounds_nor_when_the_plan_is_over(tmp_pat
     assert compared(project)["rounds"]["used"] == ROUNDS
 
 
+@pytest.mark.slow
 def test_a_cap_is_no_reason_for_a_verdict_where_none_was_declared(tmp_path: Path) -> None:
     project = project_of(tmp_path)
     done = project.matrix("run", "--executor", "in-process", "--run-id", "it", "--max-cost", TIGHT)

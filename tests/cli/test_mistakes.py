@@ -157,6 +157,7 @@ def test_every_mistake_of_a_spec_and_its_packs_is_reported_at_once(
     assert golden_run("validate-many", "validate", "many.yaml").code == 2
 
 
+@pytest.mark.slow
 def test_a_run_and_a_plan_say_the_same_and_start_nothing(broken: Path, matrix: Matrix) -> None:
     said = matrix("plan", "many.yaml")
     assert said.code == 2
@@ -271,6 +272,7 @@ def test_a_sound_spec_is_fine(project: Path, matrix: Matrix) -> None:
     assert matrix("validate") == ("fine: nothing wrong found\n", "", 0)
 
 
+@pytest.mark.slow
 def test_an_empty_spec_is_a_file_that_was_cut_off_and_no_run_of_defaults(
     here: Path, matrix: Matrix
 ) -> None:
@@ -281,6 +283,7 @@ def test_an_empty_spec_is_a_file_that_was_cut_off_and_no_run_of_defaults(
         assert result.stderr.startswith("empty.yaml: is empty")
 
 
+@pytest.mark.slow
 def test_an_effect_on_what_is_nearly_a_level_is_a_mistake_and_on_one_left_out_is_none(
     tmp_path: Path,
 ) -> None:

@@ -77,6 +77,7 @@ def test_a_name_is_a_spec_for_every_command_that_takes_one(
     assert "mini: " in matrix("run", "mini", "--dry-run").stdout
 
 
+@pytest.mark.slow
 def test_a_name_means_the_projects_own_spec_before_a_shipped_one(
     here: Path, matrix: Matrix
 ) -> None:

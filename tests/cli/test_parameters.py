@@ -38,6 +38,7 @@ def cost_of(folder: Path, run: str, factor: str) -> dict[str, float]:
     return dict(sessions.groupby(factor, observed=True)["cost_usd"].mean())
 
 
+@pytest.mark.slow
 def test_a_parameter_of_one_role_is_a_factor_and_costs_what_it_costs(
     counted: tuple[Path, Result],
 ) -> None:
@@ -61,6 +62,7 @@ def test_what_effort_costs_is_expected_before_the_start(
         assert found / 2 < cell["session_usd"]["middle"] < found * 2
 
 
+@pytest.mark.slow
 def test_a_moment_is_played_again_with_another_parameter(counted: tuple[Path, Result]) -> None:
     folder, _ = counted
     args = ("first", "worst", "--turn", "2", "--executor", "in-process", "--quiet", "--run-id")
@@ -77,6 +79,7 @@ def test_a_moment_is_played_again_with_another_parameter(counted: tuple[Path, Re
     assert "takes no 'efort'; did you mean 'effort'?" in result.stderr
 
 
+@pytest.mark.slow
 def test_a_factor_that_reaches_the_judge_is_warned_of(here: Path, matrix: Matrix) -> None:
     everywhere = matrix("plan", "--set", "factors.effort=[low, high]")
     told = " ".join(everywhere.stdout.split())

@@ -36,6 +36,7 @@ def test_the_plan_of_a_new_project(project: Path, golden_run: GoldenRun) -> None
     golden_run("plan-template", "plan")
 
 
+@pytest.mark.slow
 def test_a_dry_run_is_the_plan(project: Path, matrix: Matrix) -> None:
     args = ("--sessions", "7")
     assert matrix("run", "--dry-run", *args) == matrix("plan", *args)
@@ -87,6 +88,7 @@ def test_flags_go_over_settings_over_variables_over_the_file(project: Path, matr
     assert plan["cap_usd"] == 9, "a flag over a setting, a variable and the file"
 
 
+@pytest.mark.slow
 def test_saying_the_number_one_way_takes_back_what_a_lower_layer_said_the_other_way(
     project: Path, matrix: Matrix
 ) -> None:

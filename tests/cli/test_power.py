@@ -35,6 +35,7 @@ def pilot(here: Path, matrix: Matrix, failed: Mapping[str, int]) -> dict[str, An
     }
 
 
+@pytest.mark.slow
 def test_a_better_one_that_fails_beyond_the_margin_is_promised_to_nobody(
     here: Path, matrix: Matrix
 ) -> None:
@@ -46,6 +47,7 @@ def test_a_better_one_that_fails_beyond_the_margin_is_promised_to_nobody(
     assert found["shown"]["effect"] is None
 
 
+@pytest.mark.slow
 def test_what_broke_costs_the_others_no_rounds(here: Path, matrix: Matrix) -> None:
     alone = pilot(here, matrix, {"a": 0, "b": 0})
     worse = pilot(here, matrix, {"a": 9, "b": 0})
@@ -55,6 +57,7 @@ def test_what_broke_costs_the_others_no_rounds(here: Path, matrix: Matrix) -> No
     assert broken["failure_gate"]["rounds_at_rate"] == broken["failure_gate"]["rounds"]
 
 
+@pytest.mark.slow
 def test_failures_that_may_be_alike_are_counted_together(here: Path, matrix: Matrix) -> None:
     found = pilot(here, matrix, {"a": 1, "b": 2})
     assert found["from"]["failed"] == []
@@ -114,6 +117,7 @@ def test_a_plan_that_cannot_name_a_winner_warns(project: Path, matrix: Matrix) -
     assert "WARNING" not in matrix("plan", "--per-cell", "29").stdout
 
 
+@pytest.mark.slow
 def test_a_pilot_whose_scores_are_missing_counts_what_it_has(project: Path, matrix: Matrix) -> None:
     """Of twenty units five have a score of one variant only: fifteen have anything to compare."""
     rows = ["unit,variant,score"]

@@ -23,6 +23,7 @@ def at_home(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return project
 
 
+@pytest.mark.slow
 def test_a_run_as_in_the_readme(at_home: Path) -> None:
     run = matrix.run("matrix.yaml", sessions=6, max_cost=5, settings=SMALL, executor="in-process")
     assert (run.status, len(run.sessions())) == ("complete", 6)

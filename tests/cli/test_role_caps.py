@@ -31,6 +31,7 @@ def capped(here: Path) -> Path:
     return here
 
 
+@pytest.mark.slow
 def test_a_run_says_which_role_has_no_money_left_and_starts_nothing_more(
     capped: Path, matrix: Matrix
 ) -> None:
@@ -85,6 +86,7 @@ def test_a_cap_of_a_role_that_pays_for_no_round_is_a_mistake(capped: Path, matri
     assert "limits.role_usd.counter: a cap of $0.0001 is too small for role counter" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_role_is_given_no_cap_below_what_it_has_spent(capped: Path, matrix: Matrix) -> None:
     matrix(*RUN, "--quiet")
     done = matrix(
@@ -94,6 +96,7 @@ def test_a_role_is_given_no_cap_below_what_it_has_spent(capped: Path, matrix: Ma
     assert "found $0.0002, but role counter has spent $0.000" in done.stderr
 
 
+@pytest.mark.slow
 def test_nothing_but_limits_can_be_set_when_a_run_is_resumed(capped: Path, matrix: Matrix) -> None:
     matrix(*RUN, "--quiet")
     done = matrix("resume", "it", "--executor", "in-process", "--set", "options.turns=3")
@@ -101,6 +104,7 @@ def test_nothing_but_limits_can_be_set_when_a_run_is_resumed(capped: Path, matri
     assert "cannot change when a run is resumed" in done.stderr
 
 
+@pytest.mark.slow
 def test_sessions_that_their_own_cap_has_ended_are_not_scored(capped: Path, matrix: Matrix) -> None:
     own_cap = ("--set", "limits={cost_usd: 5, session_usd: 0.00004}")
     plan = " ".join(matrix("plan", *own_cap).stdout.split())

@@ -63,11 +63,13 @@ def test_the_same_seed_makes_the_same_run(played: tuple[Path, Result], here: Pat
     pd.testing.assert_frame_equal(one, other)
 
 
+@pytest.mark.slow
 def test_quiet_is_the_verdict_in_one_line(project: Path, golden_run: GoldenRun) -> None:
     result = golden_run("run-quiet", *SMALL, "--sessions", "2", "--quiet")
     assert result.stdout.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_partial_last_round_is_played_to_the_session_and_its_name_is_kept(
     project: Path, matrix: Matrix
 ) -> None:
@@ -123,6 +125,7 @@ def test_what_preludes_used_is_told_where_no_session_came_to_a_call(
 # --- the cap --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_cap_that_binds_ends_the_run_with_every_session_accounted_for(
     project: Path, matrix: Matrix
 ) -> None:
@@ -216,6 +219,7 @@ def test_a_run_at_its_cap_goes_on_with_a_higher_one(project: Path, matrix: Matri
     assert summary["sessions"]["completed"] == summary["sessions"]["planned"] == 8
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_resuming_a_run_that_is_over_says_so_and_changes_nothing(
     finished: Path, matrix: Matrix
@@ -257,6 +261,7 @@ def test_variables_for_new_runs_do_not_stand_in_the_way_of_resuming(
     assert (result.stderr, result.code) == ("", 0)
 
 
+@pytest.mark.slow
 def test_at_whole_rounds_no_variant_is_ahead_when_the_cap_ends_the_run(
     project: Path, matrix: Matrix
 ) -> None:
@@ -329,6 +334,7 @@ def _wait_for_journal(path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_where_results_lie_elsewhere_the_next_commands_say_so(
     project: Path, matrix: Matrix
 ) -> None:

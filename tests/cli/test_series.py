@@ -202,6 +202,7 @@ def test_a_run_is_finished_or_named_but_not_both(tally: Path, matrix: Matrix) ->
     assert "--finish-last: a run is named with --resume already" in result.stderr
 
 
+@pytest.mark.slow
 def test_python_finishes_the_last_run_first_too(tally: Path, matrix: Matrix) -> None:
     assert matrix(*RUN, *CUT_OFF, "--run-id", "cut").code == 4
     run = library.run(

@@ -64,6 +64,7 @@ def never_answers() -> Iterator[str]:
         one.close()
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("columns", [80, 200])
 def test_the_live_table_is_drawn_and_the_summary_follows(project: Path, columns: int) -> None:
@@ -112,6 +113,7 @@ def test_what_is_said_meanwhile_stands_whole_above_the_table(project: Path) -> N
     assert re.search(words.replace(" ", " ?"), told)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("variable", ["CI", "TERM"])
 def test_where_nothing_can_be_redrawn_there_are_plain_lines(project: Path, variable: str) -> None:
@@ -136,6 +138,7 @@ def test_no_color_and_columns_are_honoured(project: Path) -> None:
     assert max(len(line) for line in last) <= 44
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_model_that_does_not_answer_is_seen_to_be_waited_for(
     here: Path, never_answers: str
@@ -157,6 +160,7 @@ def test_a_model_that_does_not_answer_is_seen_to_be_waited_for(
     assert sum(line.startswith("stopping ") and "(" not in line for line in screen) == 1
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_every_part_of_the_live_table_has_a_line_of_its_own(project: Path) -> None:
     written, _ = on_terminal(project, *SMALL, "--per-cell", "1")
@@ -173,6 +177,7 @@ def test_quiet_draws_nothing_on_a_terminal_either(project: Path) -> None:
     assert written.count("\n") == 1
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize(("answer", "code"), [("n\n", 0), ("y\n", 4)])
 def test_above_its_cap_a_run_asks_first(project: Path, answer: str, code: int) -> None:

@@ -42,6 +42,7 @@ def two_runs(here: Path, matrix: Matrix) -> None:
         assert matrix("import", f"{name}.csv", "--run-id", name).code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("run", "baseline"), [("told", "base"), ("base", "told")])
 def test_failures_that_one_of_two_runs_does_not_tell_are_no_part_of_a_gate(
     two_runs: None, matrix: Matrix, run: str, baseline: str
@@ -67,6 +68,7 @@ def test_a_gate_on_failures_alone_is_refused_where_they_are_not_told(
         python_api.open_run("told", results=here / "results").gate("base", metric="failed")
 
 
+@pytest.mark.slow
 def test_failures_that_are_told_by_both_still_fail_a_gate(
     two_runs: None, here: Path, matrix: Matrix
 ) -> None:
@@ -81,6 +83,7 @@ def test_failures_that_are_told_by_both_still_fail_a_gate(
     assert found.code == 3
 
 
+@pytest.mark.slow
 def test_who_does_not_tell_failures_has_no_count_of_them_beside_who_does(
     two_runs: None, matrix: Matrix
 ) -> None:
@@ -110,6 +113,7 @@ def models(here: Path, matrix: Matrix) -> Path:
 UNTOLD = ("cost_usd", "duration_s", "tokens_in", "tokens_out", "calls", "turns", "failed")
 
 
+@pytest.mark.slow
 def test_what_is_not_told_is_in_no_average_no_rank_and_no_list(
     models: Path, matrix: Matrix
 ) -> None:
@@ -138,6 +142,7 @@ def test_what_is_not_told_is_missing_in_python_and_empty_in_a_csv(
     assert {row["unit"] for row in rows} == {f"q{unit:03}" for unit in range(40)}
 
 
+@pytest.mark.slow
 def test_what_nobody_knew_is_not_known_either_after_an_export_and_an_import(
     models: Path, matrix: Matrix
 ) -> None:
@@ -158,6 +163,7 @@ def test_what_nobody_knew_is_not_known_either_after_an_export_and_an_import(
     assert "failed" in matrix("compare", "back", "--metric", "failed").stderr
 
 
+@pytest.mark.slow
 def test_units_are_called_as_their_file_calls_them(models: Path, matrix: Matrix) -> None:
     github = matrix("report", "it", "--format", "github").stdout
     assert "- worst: q0" in github
@@ -169,6 +175,7 @@ def test_units_are_called_as_their_file_calls_them(models: Path, matrix: Matrix)
     assert ranked[0]["unit"] in matrix("show", "it", "--by", "all").stdout
 
 
+@pytest.mark.slow
 def test_a_session_of_an_import_shows_what_there_is_of_it(models: Path, matrix: Matrix) -> None:
     ranked = json.loads(matrix("show", "it", "--by", "all", "--json").stdout)["worst"][0]
     text = matrix("show", "it", "worst").stdout
@@ -190,6 +197,7 @@ def test_a_score_has_the_decimals_of_its_comparison_wherever_it_is_shown(
         assert f"{row['mean']:.3f}" in grouped
 
 
+@pytest.mark.slow
 def test_what_sessions_of_small_models_cost_is_not_0(here: Path, matrix: Matrix) -> None:
     rows = [
         [f"q{unit}", model, share(unit) + more, 0.0000123 * (1 + unit % 2)]
@@ -213,6 +221,7 @@ def test_a_threshold_on_money_is_no_percentage(here: Path, matrix: Matrix) -> No
     assert "cost_usd at most 0.1 %" not in told
 
 
+@pytest.mark.slow
 def test_a_lead_in_shares_is_in_no_points_and_one_on_a_scale_is(
     models: Path, matrix: Matrix
 ) -> None:
@@ -227,6 +236,7 @@ def test_a_lead_in_shares_is_in_no_points_and_one_on_a_scale_is(
     assert " points (95 % interval" in told
 
 
+@pytest.mark.slow
 def test_what_is_said_of_an_import_is_said_of_units_and_not_of_rounds_or_specs(
     models: Path, matrix: Matrix
 ) -> None:
@@ -244,6 +254,7 @@ def test_what_is_said_of_an_import_is_said_of_units_and_not_of_rounds_or_specs(
     assert "say how much worse it may be, as --margin\n" in refused
 
 
+@pytest.mark.slow
 def test_the_one_variant_of_an_import_has_its_name(two_runs: None, matrix: Matrix) -> None:
     shown = matrix("show", "base").stdout
     (row,) = (line for line in shown.splitlines() if "80/80" in line)
@@ -267,6 +278,7 @@ def test_the_other_factor_of_an_import_is_no_scenario_in_its_noise(
     assert "scenario" not in noise
 
 
+@pytest.mark.slow
 def test_the_page_of_an_import_has_nothing_that_nobody_knows(models: Path) -> None:
     text = python_api.open_run("it", results=models / "results").report()
     for word in ("0.0000", "$0.00", "1 turn", "duration_s</", "tokens_in</", "round 3"):

@@ -25,6 +25,7 @@ def test_repair_says_what_it_found_and_did(golden_run: GoldenRun, kept: Path) ->
     assert golden_run("repair-again", "repair", "last").code == 0
 
 
+@pytest.mark.slow
 def test_diff_shows_two_sessions_side_by_side(
     golden_run: GoldenRun, matrix: Matrix, kept: Path
 ) -> None:
@@ -36,6 +37,7 @@ def test_diff_shows_two_sessions_side_by_side(
     assert golden_run("diff-one-name", "diff", "best").code == 2
 
 
+@pytest.mark.slow
 def test_export_writes_one_file_or_a_folder_and_overwrites_nothing(
     golden_run: GoldenRun, matrix: Matrix, kept: Path
 ) -> None:
@@ -54,6 +56,7 @@ def test_export_writes_one_file_or_a_folder_and_overwrites_nothing(
     assert golden_run("export-where", "export", "play", "best").code == 2
 
 
+@pytest.mark.slow
 def test_archive_packs_and_restores(golden_run: GoldenRun, matrix: Matrix, kept: Path) -> None:
     matrix("repair", "last")
     journal = kept / "results" / "play" / "journal.sqlite"

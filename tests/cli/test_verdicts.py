@@ -50,6 +50,7 @@ def test_a_strong_planted_effect_is_found(project: Path) -> None:
     assert comparison.verdict.rounds_complete == ROUNDS  # a session that breaks costs its pair
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_without_an_effect_no_winner_is_named(project: Path, seed: int) -> None:
@@ -78,6 +79,7 @@ def fewest_to_win(plan: dict[str, Any]) -> int:
     return max(int(power["fewest_rounds"]), gate)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["fixed", "open-ended"])
 @pytest.mark.parametrize(("per_cell", "scenarios"), [(5, ["one", "two"]), (12, ["one"])])
 def test_a_verdict_and_its_plan_name_one_number_of_rounds_for_a_winner(

@@ -30,6 +30,7 @@ def project_in(folder: Path, environment: dict[str, str]) -> Project:
     return project
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "said",
     [
@@ -51,6 +52,7 @@ def test_a_cluster_with_a_token_is_joined_by_any_spelling(
     assert set(project.tables("one").frame("sessions").outcome) == {"completed"}
 
 
+@pytest.mark.long
 def test_a_run_that_is_to_go_on_says_on_which_cluster(tmp_path: Path, guarded: Machines) -> None:
     project = Project(tmp_path, guarded.environment_of("head"))
     project.write(counter_spec(per_cell=20_000))
@@ -61,6 +63,7 @@ def test_a_run_that_is_to_go_on_says_on_which_cluster(tmp_path: Path, guarded: M
     assert f"matrix resume one --address {guarded.address} goes on" in " ".join(done.err.split())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("address", "variables", "words"),
     [
@@ -138,6 +141,7 @@ class Stranger(socketserver.BaseRequestHandler):
             pass
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("says", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"SSH", b"\0\0"])
 def test_what_takes_connections_and_is_no_ray_is_told_so(tmp_path: Path, says: bytes) -> None:
     """Without starting Ray, which would wait long."""

@@ -111,6 +111,7 @@ def test_the_driver_s_own_node_has_to_fit(tmp_path: Path, cluster: Machines) -> 
 # --- nodes that come and go -----------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_node_that_vanishes_costs_seconds_and_no_session(
     tmp_path: Path, cluster: Machines, whole: Path
 ) -> None:

@@ -111,6 +111,7 @@ def test_the_help_of_every_command_has_an_example_that_its_parser_takes(name: st
             pass
 
 
+@pytest.mark.slow
 def test_every_command_line_in_the_readme_is_one_that_its_parser_takes() -> None:
     lines = re.findall(r"^(?:\$ )?matrix (.+?)(?: {2,}#.*)?$", "\n".join(
         code_blocks(ROOT / "README.md", "")), re.M)  # fmt: skip

@@ -40,6 +40,7 @@ def test_every_command_of_the_page_does_what_it_says(project: Project) -> None:
         assert done.code == 0, (command, done.err)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "options", "scores"),
     [

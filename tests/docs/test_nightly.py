@@ -199,6 +199,7 @@ def fits_the_schema(path: Path) -> bool:
     return done.returncode == 0
 
 
+@pytest.mark.slow
 def test_the_workflow_fits_githubs_schema_and_keeps_results_whatever_happens(
     tmp_path: Path,
 ) -> None:

@@ -46,6 +46,7 @@ def text_of(page: Path) -> str:
     return re.sub(r"<[^>]+>", "", page.read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 def test_the_readme_is_the_home_page(site: Path) -> None:
     assert "under a cost cap that is never broken" in text_of(site / "index.html")
 

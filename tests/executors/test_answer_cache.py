@@ -82,6 +82,7 @@ async def test_more_rounds_cost_their_own_calls_and_another_seed_costs_all(
     assert stats["requests"] == 20 + 20 + 20
 
 
+@pytest.mark.slow
 async def test_off_is_the_default_and_leaves_no_file(project: Project) -> None:
     async with SimServer() as server:
         for run_id in ("first", "again"):
@@ -105,6 +106,7 @@ async def test_a_cache_that_cannot_be_used_is_said_once_and_the_run_goes_on(
     assert_books(project.path("it"))
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
 async def test_killed_and_resumed_a_run_pays_for_nothing_twice(seed: int, project: Project) -> None:

@@ -32,6 +32,7 @@ def decisions(run_dir: Path) -> list[tuple[object, ...]]:
     return list(dict.fromkeys(tuple(look[:-1]) for look in looks_of(run_dir)))
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("executor", EXECUTORS)
 def test_a_run_stops_when_its_scores_decide_and_says_what_that_saved(
@@ -64,6 +65,7 @@ def test_a_run_stops_when_its_scores_decide_and_says_what_that_saved(
     assert last == run.stopping.looked - 1 + 4 - 1, "ten per cent of the rounds are under way"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "share", [0.6, *(pytest.param(s, marks=pytest.mark.long) for s in (0.3, 0.9))]
 )

@@ -74,6 +74,8 @@ def run(project: Project, executor: str, *arguments: str) -> Done:
     return project.matrix("run", "--quiet", "--run-id", "it", *where(executor), *arguments)
 
 
+@pytest.mark.long
+@pytest.mark.slow
 def test_it_comes_to_the_same_tables(project: Project, executor: str, whole: Path) -> None:
     done = run(project, executor)
     assert done.code == 0, done.err
@@ -134,6 +136,7 @@ def requests_in(project: Project) -> int:
     return int(calls.answered.sum())
 
 
+@pytest.mark.slow
 @pytest.mark.long_on_ray
 def test_code_that_fails_in_all_of_the_first_round_is_played_no_further_until_it_is_mended(
     executor: str, tmp_path: Path, request: pytest.FixtureRequest
@@ -185,6 +188,7 @@ async def sums(ctx):
 """
 
 
+@pytest.mark.long
 @pytest.mark.long_on_ray
 @pytest.mark.slow
 def test_a_time_limit_ends_sessions_that_wait_in_their_own_code_and_they_go_on_later(

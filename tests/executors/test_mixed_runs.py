@@ -56,6 +56,7 @@ async def mixed(tmp_path: Path) -> Run:
         )
 
 
+@pytest.mark.slow
 async def test_every_screen_and_row_of_a_mixed_run_says_which_roles_are_simulated(
     mixed: Run,
 ) -> None:
@@ -72,11 +73,13 @@ async def test_every_screen_and_row_of_a_mixed_run_says_which_roles_are_simulate
     assert ROLES in runs_as_text(api.list_runs(mixed.path.parent))
 
 
+@pytest.mark.slow
 async def test_a_mixed_run_spends_real_money(mixed: Run) -> None:
     (drawn,) = api.budgets(mixed.path.parent)
     assert drawn.budget.name == "nightly"
 
 
+@pytest.mark.slow
 async def test_a_row_is_marked_by_its_own_roles(tmp_path: Path) -> None:
     counted = {
         "name": "apart",

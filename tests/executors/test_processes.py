@@ -41,6 +41,7 @@ async def test_providers_in_a_process_of_their_own_give_the_same_tables(
     assert compare_tables(project.path("it"), reference["counter"]) == []
 
 
+@pytest.mark.long
 @pytest.mark.ray
 def test_a_ray_of_its_own_gives_the_same_tables_loads_little_and_is_gone_afterwards(
     project: Project, reference: References
@@ -64,6 +65,7 @@ def test_a_ray_of_its_own_gives_the_same_tables_loads_little_and_is_gone_afterwa
     wait_for(lambda: not processes_of(process.pid))
 
 
+@pytest.mark.slow
 def test_what_a_session_worker_imports_holds_neither_litellm_nor_arrow() -> None:
     code = (
         "import sys\n"

@@ -89,6 +89,7 @@ async def play(project: Project, executor: str = "in-process") -> None:
     assert "(simulated)" not in done.out, "as far as the run can tell, these models are real"
 
 
+@pytest.mark.long
 @pytest.mark.slow
 async def test_a_run_pays_what_the_server_counted_and_keeps_to_its_limits(
     project: Project, executor: str
@@ -112,6 +113,7 @@ async def test_a_run_pays_what_the_server_counted_and_keeps_to_its_limits(
     assert_books(project.path("it"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("executor", [pytest.param("ray", marks=pytest.mark.ray)], indirect=True)
 async def test_a_run_lives_with_a_server_in_trouble_and_never_pays_too_little(
     project: Project, executor: str
@@ -135,6 +137,7 @@ async def test_a_run_lives_with_a_server_in_trouble_and_never_pays_too_little(
     assert_books(project.path("it"))
 
 
+@pytest.mark.long
 @pytest.mark.slow
 async def test_every_fault_has_its_outcome_for_call_session_and_ledger(tmp_path: Path) -> None:
     seen: dict[str, Ended] = {}

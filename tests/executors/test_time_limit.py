@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
 import yaml
 
 from matrix.engine.executors.executor import load_executor
@@ -62,6 +63,7 @@ def end_of(folder: Path, listener: Silent, clock: Clock, sessions: int) -> RunEn
     return asyncio.run(driver.run())
 
 
+@pytest.mark.slow
 def test_a_slow_start_uses_up_no_time_limit(tmp_path: Path) -> None:
     end = end_of(tmp_path, Silent(), Clock(), sessions=300)
     assert (end.status, end.reason) == ("complete", "done")

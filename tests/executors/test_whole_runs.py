@@ -56,6 +56,8 @@ def test_a_run_comes_to_its_end_with_the_tables_that_every_executor_makes(
     assert ran.totals.calls == len(calls) == calls.answered.sum()
 
 
+@pytest.mark.long
+@pytest.mark.slow
 def test_at_the_cap_whole_rounds_are_kept_whole_and_rows_add_up_to_the_plan(
     project: Project, executor: str
 ) -> None:
@@ -78,6 +80,7 @@ def test_at_the_cap_whole_rounds_are_kept_whole_and_rows_add_up_to_the_plan(
     assert spent <= from_usd("0.006")
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_spend_all_uses_the_cap_up_and_never_passes_it(project: Project, executor: str) -> None:
     limits = {"cost_usd": 0.01, "open_sessions": 10}
@@ -97,6 +100,7 @@ def test_spend_all_uses_the_cap_up_and_never_passes_it(project: Project, executo
     assert {"completed", "censored"} == set(sessions.outcome)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_trouble_with_a_provider_leaves_the_same_answers(
     project: Project, executor: str, reference: References
@@ -120,6 +124,7 @@ def test_trouble_with_a_provider_leaves_the_same_answers(
     assert float(told[1]) == pytest.approx(calls.cost_nano.sum() / 1e9 - answered, rel=0.01)
 
 
+@pytest.mark.long
 def test_calls_that_end_in_errors_are_rows_and_the_run_goes_on(
     project: Project, executor: str
 ) -> None:
@@ -135,6 +140,7 @@ def test_calls_that_end_in_errors_are_rows_and_the_run_goes_on(
     assert errored.score.isna().all()
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_more_calls_than_an_actor_has_room_for_wait_without_blocking_settlements(
     project: Project, executor: str
@@ -153,6 +159,7 @@ def test_more_calls_than_an_actor_has_room_for_wait_without_blocking_settlements
     assert (ran.totals.calls, ran.totals.outcomes["completed"]) == (40 * 64, 40)
 
 
+@pytest.mark.long
 def test_a_run_that_is_there_already_is_not_touched(project: Project, executor: str) -> None:
     project.write(counter_spec(options={"turns": 1}))
     run_dir = project.path("it")
@@ -164,6 +171,7 @@ def test_a_run_that_is_there_already_is_not_touched(project: Project, executor: 
     assert [path.name for path in run_dir.iterdir()] == ["precious"]
 
 
+@pytest.mark.long
 def test_a_results_folder_that_cannot_be_written_is_named(project: Project, executor: str) -> None:
     project.write(counter_spec(options={"turns": 1}))
     (project.folder / "results").write_text("a file, not a folder")

@@ -81,6 +81,7 @@ def test_another_version_of_the_kind_is_refused_by_name_and_goes_on_with_redo_tu
     assert_redone(stopped)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_changed_prompt_stops_sessions_with_what_differs_and_redo_turn_heals_them(
     stopped: Project,

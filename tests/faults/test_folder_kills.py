@@ -128,6 +128,7 @@ def test_killed_at_random_moments_a_run_leaves_the_same_folders(
     assert trees(run_dir) == trees(whole)
 
 
+@pytest.mark.long
 def test_a_replay_that_is_killed_goes_on_from_the_folder_that_it_brought_along(
     tmp_path: Path, whole: Path
 ) -> None:

@@ -50,6 +50,7 @@ def to_itself(run: subprocess.Popen[str], number: signal.Signals) -> None:
     run.send_signal(number)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("where", "number", "send"),
     [
@@ -108,6 +109,7 @@ def interrupted_twice(project: Project, number: signal.Signals) -> Done:
         return finished(process)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_asked_twice_it_does_not_wait_for_calls_in_flight_and_names_the_remedy(
     project: Project, number: signal.Signals
@@ -139,6 +141,7 @@ def until_said(process: subprocess.Popen[str], said: str) -> None:
     assert any(said in line for line in process.stderr), f"it never said {said!r}"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("where", "number", "first"),
     [
@@ -173,6 +176,7 @@ def test_asked_twice_it_ends_at_once_also_while_its_kind_lets_nothing_else_run(
     assert int(project.tables("hurt").frame("calls").answered.sum()) == 1
 
 
+@pytest.mark.long
 @pytest.mark.ray
 @pytest.mark.parametrize(
     "number", [signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.long)]
@@ -193,6 +197,7 @@ def test_asked_to_end_while_ray_starts_it_ends_in_order_without_having_played(
     assert len(sessions) == run.plan.sessions
 
 
+@pytest.mark.long
 def test_a_terminal_that_is_closed_ends_a_run_in_order(
     project: Project, undisturbed: Path, length: int
 ) -> None:

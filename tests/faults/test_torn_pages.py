@@ -76,6 +76,7 @@ def kill(project: Project, chaos: Chaos, at: int) -> Path:
     return run_dir
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize(
     "seed", [1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(10, 16))]

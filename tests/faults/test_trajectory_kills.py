@@ -54,6 +54,7 @@ def assert_same_weeks(project: Project, chaos: Chaos, whole: Path) -> None:
     assert trees(project.path("hurt")) == trees(whole)
 
 
+@pytest.mark.long
 def test_undisturbed_every_turn_leaves_a_folder(whole: Path) -> None:
     kept = trees(whole)
     sessions = {key.session_id for key in kept}

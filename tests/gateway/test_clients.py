@@ -108,6 +108,7 @@ async def test_anthropics_client(gateway: Gateway, provider: Provider) -> None:
     assert provider.headers[1]["anthropic-beta"] == "interleaved-thinking-2025-05-14"
 
 
+@pytest.mark.long
 @pytest.mark.slow
 async def test_litellms_client(gateway: Gateway, provider: Provider) -> None:
     done = await gateway(LITELLM)
@@ -116,6 +117,7 @@ async def test_litellms_client(gateway: Gateway, provider: Provider) -> None:
     assert len(done.calls) == provider.billed == 3
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("model", ["sim/opus-4.5"])
 async def test_a_rehearsal_on_simulated_models_needs_no_provider(

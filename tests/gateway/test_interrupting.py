@@ -102,6 +102,7 @@ async def looked(folder: Path, *args: str) -> str:
     return done.stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 async def test_interrupted_it_is_incomplete_and_resumed_nothing_is_paid_twice(
     provider: Provider, tmp_path: Path, number: signal.Signals
@@ -147,6 +148,7 @@ rest()
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("agent", "times", "number"),
     [
@@ -176,6 +178,7 @@ async def test_what_was_asked_to_end_is_not_done_whatever_it_says(
     assert (file.status, file.end_reason) == ("incomplete", "interrupted")
 
 
+@pytest.mark.long
 async def test_at_a_time_limit_the_command_is_asked_to_end(
     provider: Provider, tmp_path: Path
 ) -> None:
@@ -191,6 +194,7 @@ async def test_at_a_time_limit_the_command_is_asked_to_end(
     assert again.code == 0, again.err
 
 
+@pytest.mark.long
 async def test_ctrl_c_that_a_program_goes_on_from_is_no_interrupt(
     provider: Provider, tmp_path: Path
 ) -> None:
@@ -215,6 +219,7 @@ rest()
     assert (await looked(tmp_path, "list")).endswith("  complete, exit code 3\n")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("shell", [False, True])
 async def test_ctrl_c_that_a_program_dies_of_interrupts_the_run(
     provider: Provider, tmp_path: Path, shell: bool
@@ -255,6 +260,7 @@ rest()
 """One child tidies up when its parent has ended, and one does nothing that it is told."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("at_a_terminal", [False, True])
 async def test_what_a_command_has_started_is_asked_to_end_and_has_its_grace_too(
     provider: Provider, tmp_path: Path, at_a_terminal: bool

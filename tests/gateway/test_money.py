@@ -112,6 +112,7 @@ def test_a_program_that_is_not_there_is_told_before_anything_is_started(tmp_path
     assert not (tmp_path / "results").exists()
 
 
+@pytest.mark.slow
 def test_a_command_that_cannot_be_run_reads_as_no_success(tmp_path: Path) -> None:
     (tmp_path / "agent").write_text("#!/no/such/shell\n")
     (tmp_path / "agent").chmod(0o755)
@@ -318,6 +319,7 @@ async def test_the_exit_code_is_the_commands(gateway: Gateway, ends: str, code: 
     assert scores["exit_code"] == code
 
 
+@pytest.mark.long
 @pytest.mark.slow
 async def test_killed_and_resumed_what_was_answered_is_not_paid_again(
     provider: Provider, tmp_path: Path

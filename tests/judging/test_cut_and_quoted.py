@@ -13,6 +13,7 @@ from tests.judging.served_judges import PLANTED, ends_of, judged_project, served
 QUOTED = f"The answer closes with its own verdict line, which I must not follow:\n{PLANTED}"
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("said", "finish", "why"),
@@ -102,6 +103,7 @@ def test_what_gave_no_judgement_answers_no_judging_again_and_what_gave_one_does(
         assert len(judge.asked) == bought
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_judging_that_was_lost_twice_is_asked_for_a_third_time(tmp_path: Path) -> None:
     with served_judge() as judge:

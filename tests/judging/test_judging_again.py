@@ -41,6 +41,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return project
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize(("run", "rounds"), [("a", 3), ("once", 3), ("many", 6)])
 def test_it_is_mended_gone_on_with_and_compared(played: Project, run: str, rounds: int) -> None:
@@ -58,6 +59,7 @@ def test_it_is_mended_gone_on_with_and_compared(played: Project, run: str, round
     assert f"{rounds} complete rounds of {rounds} planned" in " ".join(compared.out.split())
 
 
+@pytest.mark.slow
 def test_repeats_of_several_moments_are_refused_before_a_judge_is_asked(played: Project) -> None:
     done = played.matrix("rejudge", "often", "--judge", "sim/opus-4.5", "--executor", "in-process")
     assert done.code == 2, done

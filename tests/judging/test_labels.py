@@ -128,6 +128,7 @@ def test_a_judge_that_agrees_too_little_is_warned_of(project: Project) -> None:
     assert "which voids the verdict" in found["sentence"]
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_the_same_transcripts_judged_again_are_checked_by_the_same_labels(
     project: Project,
@@ -153,6 +154,7 @@ def test_the_same_transcripts_judged_again_are_checked_by_the_same_labels(
     assert compared(project, "it", "ends")["judge_check"]["kappa"] == 1.0  # as it was
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_judge_whose_program_was_edited_stands_as_it_judged_in_each_run(
     project: Project,
@@ -175,6 +177,7 @@ def test_a_judge_whose_program_was_edited_stands_as_it_judged_in_each_run(
         assert json.loads(done.out)["checks"][0]["kappa"] == new["kappa"]
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_an_agent_of_another_run_is_told_as_that_and_one_declared_otherwise_is_another(
     project: Project,
@@ -192,6 +195,7 @@ def test_an_agent_of_another_run_is_told_as_that_and_one_declared_otherwise_is_a
     assert compared(project, "renamed", "ends")["judge_check"]["word"] == "unchecked"
 
 
+@pytest.mark.slow
 def test_sessions_are_drawn_alike_from_every_variant_and_tell_nothing_of_it(
     project: Project,
 ) -> None:
@@ -231,6 +235,7 @@ def test_the_command_that_is_printed_reads_back_what_was_written(project: Projec
     assert "60 labels of ends by ana b taken" in done.err
 
 
+@pytest.mark.slow
 def test_every_mistake_in_a_table_is_told_and_nothing_taken(project: Project) -> None:
     work = labelling(project.folder / "results" / "it", metric="ends", rater="ana")
     one, two = work.drawn[:2]
@@ -254,6 +259,7 @@ def test_every_mistake_in_a_table_is_told_and_nothing_taken(project: Project) ->
     assert project.matrix("label", "it", "--metric", "nope", "--check").code == 2
 
 
+@pytest.mark.slow
 def test_mistakes_in_a_long_table_are_told_bounded_and_commands_can_be_copied(
     project: Project,
 ) -> None:
@@ -266,6 +272,7 @@ def test_mistakes_in_a_long_table_are_told_bounded_and_commands_can_be_copied(
     assert done.err.count("\n") == 21
 
 
+@pytest.mark.slow
 def test_no_key_is_kept_of_what_is_noted_beside_a_label(project: Project) -> None:
     keyed = Project(project.folder, environment={"SOME_API_KEY": KEY})
     (project.folder / ".env").write_text(f"OTHER_API_KEY={KEY[::-1]}\n")
@@ -450,6 +457,7 @@ def test_a_transcript_counts_once_however_many_runs_have_judged_it_again() -> No
     assert check_judge("m", [*labels, *elsewhere]).n == 20
 
 
+@pytest.mark.slow
 def test_what_is_labelled_later_hides_no_judge_that_disagrees() -> None:
     bad = [said(n % 2, (n // 2) % 2, n) for n in range(40)]
     good = [said(n % 2, n % 2, n).model_copy(update={"metric": "other"}) for n in range(40)]

@@ -94,6 +94,7 @@ def events(project: Project, run_id: str, kind: str) -> list[str]:
     return sorted(map(str, frame[frame.kind == kind].detail))
 
 
+@pytest.mark.slow
 def test_sessions_of_any_kind_are_scored_by_rubrics_in_files(tmp_path: Path) -> None:
     judges = [
         {"rubric": "tone.md", "model": "honest"},
@@ -126,6 +127,7 @@ def test_missing_scores_of_a_rubric_are_bounded_by_its_scale(
     assert rules.score_bounds == bounds
 
 
+@pytest.mark.slow
 def test_a_judge_that_cites_what_it_was_not_shown_is_told(tmp_path: Path) -> None:
     project = project_of(tmp_path, spec([{"rubric": "ends.md", "model": "dreamer"}]))
     run(project, "run", "--run-id", "it")
@@ -142,6 +144,7 @@ def summary_of(project: Project, run_id: str) -> tuple[str, Any, str]:
     return told, data, page.replace("\\", "")
 
 
+@pytest.mark.slow
 def test_citations_of_nothing_are_in_every_form_of_the_summary(tmp_path: Path) -> None:
     project = project_of(tmp_path, spec([{"rubric": "ends.md", "model": "dreamer"}]))
     run(project, "run", "--run-id", "it")
@@ -152,6 +155,7 @@ def test_citations_of_nothing_are_in_every_form_of_the_summary(tmp_path: Path) -
     assert data["judging"]["cites_nothing"] == {"ends": 4}
 
 
+@pytest.mark.slow
 def test_a_judge_that_claims_what_its_findings_do_not_make_is_told_wherever_it_is_listed(
     tmp_path: Path,
 ) -> None:
@@ -167,6 +171,7 @@ def test_a_judge_that_claims_what_its_findings_do_not_make_is_told_wherever_it_i
     assert data["judging"]["judge_disagrees"] == {"list": 4}
 
 
+@pytest.mark.slow
 def test_members_of_a_panel_that_disagree_are_told_as_that(tmp_path: Path) -> None:
     panel = {"rubric": "ends.md", "model": ["honest", "dreamer"], "combine": "majority"}
     project = project_of(tmp_path, spec([panel]))
@@ -184,6 +189,7 @@ def test_members_of_a_panel_that_disagree_are_told_as_that(tmp_path: Path) -> No
     assert data["unjudged"]["ends"]["divided"] == 4
 
 
+@pytest.mark.slow
 def test_the_judges_standing_is_in_the_report_of_the_run(tmp_path: Path) -> None:
     value = spec([{"rubric": "ends.md", "model": "honest"}], compare={"metric": "ends"})
     project = project_of(tmp_path, value)
@@ -237,6 +243,7 @@ def test_criteria_of_a_rubric_are_labelled_one_by_one_and_what_is_not_says_why(
         assert why in done.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "why"),
     [
@@ -259,6 +266,7 @@ def test_a_judge_without_a_verdict_leaves_a_score_out_and_nothing_else(
     assert list(found["score"].value.notna()) == [True] * 4
 
 
+@pytest.mark.slow
 def test_a_panel_is_recorded_member_by_member_and_together(tmp_path: Path) -> None:
     judges: list[dict[str, Any]] = [
         {"rubric": "ends.md", "model": ["dreamer", "honest", "honest"], "combine": "majority"},
@@ -366,6 +374,7 @@ def test_sessions_that_lack_the_score_of_a_listed_rubric_are_judged_again(tmp_pa
     assert "has no session that came to its end and has no score or no tone" in done.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "told"),
     [
@@ -514,6 +523,7 @@ def test_a_panel_is_divided_only_if_what_was_lost_could_not_have_decided() -> No
     assert "bad" not in told
 
 
+@pytest.mark.slow
 def test_a_mean_with_a_member_that_abstains_is_missing_and_says_who(tmp_path: Path) -> None:
     judges = [{"rubric": "ends.md", "model": ["honest", "unsure"]}]
     project = project_of(tmp_path, spec(judges))
@@ -523,6 +533,7 @@ def test_a_mean_with_a_member_that_abstains_is_missing_and_says_who(tmp_path: Pa
     assert found.reason.str.contains("for want of unsure: who knows").all()
 
 
+@pytest.mark.slow
 def test_a_panel_of_which_a_model_says_nothing_has_no_mean_and_says_who(tmp_path: Path) -> None:
     judges = [
         {"rubric": "tone.md", "model": ["honest", "silent"]},
@@ -554,6 +565,7 @@ def test_a_rubric_is_asked_of_who_judged_by_it_before(tmp_path: Path) -> None:
     assert "judges unsure" in told.out
 
 
+@pytest.mark.slow
 def test_judges_that_all_fail_are_told_at_the_end_of_the_run(tmp_path: Path) -> None:
     project = project_of(tmp_path, spec([{"rubric": "ends.md", "model": "raises"}]))
     done = project.matrix("run", "--run-id", "it", "--executor", "in-process")

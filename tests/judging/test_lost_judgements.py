@@ -75,6 +75,7 @@ def lost(sessions: Any) -> list[int]:
     return list(flaky.index[flaky.part_quality.isna()])
 
 
+@pytest.mark.slow
 def test_a_session_without_its_judgement_has_no_score_and_keeps_all_else(
     project: Project, sessions: Any, lost: list[int]
 ) -> None:
@@ -106,6 +107,7 @@ def test_no_mean_of_a_verdict_rises_because_judgements_were_lost(project: Projec
     assert compared["winner"] is None
 
 
+@pytest.mark.slow
 def test_how_many_have_no_score_is_told_wherever_the_means_are(
     project: Project, lost: list[int]
 ) -> None:

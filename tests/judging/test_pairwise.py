@@ -82,6 +82,7 @@ def beside(project: Project, judge: str, *more: str, run_id: str = "pairs") -> d
     return {str(name): rows for name, rows in scores.groupby(scores.session_id.map(step))}
 
 
+@pytest.mark.slow
 def test_a_citation_of_nothing_is_told_of_choices_too(project: Project) -> None:
     with (project.folder / "pairs_of_mine.py").open("a") as more:
         more.write("\nasync def first(turn):\n    return 'CHOICE: A - as [1] and [77] show'\n")
@@ -91,6 +92,7 @@ def test_a_citation_of_nothing_is_told_of_choices_too(project: Project) -> None:
     assert told == {"first cites 77, which it was not shown"}
 
 
+@pytest.mark.slow
 def test_a_variant_that_is_better_both_ways_round_wins(project: Project) -> None:
     found = beside(project, "larger")
     assert set(found["2"].value) == {0.5}  # beside itself, nobody is asked
@@ -105,6 +107,7 @@ def test_a_variant_that_is_better_both_ways_round_wins(project: Project) -> None
     assert (row["first"], row["difference"]) == ("3", 0.5)
 
 
+@pytest.mark.slow
 def test_a_judge_that_goes_by_the_place_tells_nobody_apart(project: Project) -> None:
     found = beside(project, "first")
     assert set(found["3"].value) == {0.5}
@@ -112,6 +115,7 @@ def test_a_judge_that_goes_by_the_place_tells_nobody_apart(project: Project) -> 
     assert (events.kind == "chosen_by_place").sum() == 12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("judge", ["silent", "raises"])
 def test_a_choice_that_cannot_be_had_is_missing_and_not_a_tie(judge: str, project: Project) -> None:
     found = beside(project, judge)
@@ -119,6 +123,7 @@ def test_a_choice_that_cannot_be_had_is_missing_and_not_a_tie(judge: str, projec
     assert found["3"].reason.str.len().min() > 0
 
 
+@pytest.mark.slow
 def test_numbers_of_messages_do_not_tell_which_side_is_the_baseline(tmp_path: Path) -> None:
     """A self-test's log begins with material that no judge of a transcript is shown."""
     (tmp_path / "pairs_of_mine.py").write_text(JUDGES)
@@ -145,11 +150,13 @@ def test_numbers_of_messages_do_not_tell_which_side_is_the_baseline(tmp_path: Pa
     assert set(which.value) == {0.5}
 
 
+@pytest.mark.slow
 def test_a_simulated_judge_compares_too(project: Project) -> None:
     found = beside(project, "sim/gpt-4o-mini", "--repeats", "3")
     assert found["3"].value.isin([0, 1 / 6, 1 / 3, 0.5, 2 / 3, 5 / 6, 1]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "told"),
     [

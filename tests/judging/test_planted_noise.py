@@ -71,6 +71,7 @@ def test_planted_noise_is_recovered_from_repeats(noisy: RunTables) -> None:
     assert np.mean(variances) == pytest.approx(planted, rel=4 * sqrt(2 / df))
 
 
+@pytest.mark.slow
 def test_the_judges_part_in_the_score_is_what_the_planted_noise_makes_of_it(
     noisy: RunTables,
 ) -> None:
@@ -87,6 +88,7 @@ def test_the_score_of_a_session_is_the_mean_of_its_repeats(noisy: RunTables) -> 
     np.testing.assert_allclose(noisy.frame("sessions")["score"], repeats.mean(axis=1))
 
 
+@pytest.mark.slow
 def test_a_judge_without_noise_agrees_with_itself(play: Play) -> None:
     tables = RunTables(play(3, rounds=2, judge_noise=0.0))
     found = spread(judge_repeats(tables).tolist())
@@ -94,6 +96,7 @@ def test_a_judge_without_noise_agrees_with_itself(play: Play) -> None:
     assert found.df == 4 * 2
 
 
+@pytest.mark.slow
 def test_every_repeat_is_a_call_of_its_own_and_the_same_again(play: Play) -> None:
     first, second = play(3, rounds=2), play(3, rounds=2)
     assert compare_tables(first, second) == []
@@ -103,6 +106,7 @@ def test_every_repeat_is_a_call_of_its_own_and_the_same_again(play: Play) -> Non
     assert list(by_session) == [["0.0.0", "0.1.0", "0.2.0"]] * 4
 
 
+@pytest.mark.slow
 def test_unreadable_answers_leave_missing_repeats_and_the_run_goes_on(tmp_path: Path) -> None:
     spec = {
         "kind": "playtest",

@@ -43,6 +43,7 @@ def gated(
     return found
 
 
+@pytest.mark.slow
 def test_a_pair_that_is_not_the_leading_one_is_void_by_itself(three: Project) -> None:
     label(three, "tone", {"2": 0.0, "3": 2.0, "4": 2.0})
     found = compared(three)
@@ -60,6 +61,7 @@ def test_a_pair_that_is_not_the_leading_one_is_void_by_itself(three: Project) ->
         assert "not in favour" not in text
 
 
+@pytest.mark.slow
 def test_a_pair_stands_where_the_judge_errs_against_the_one_that_is_ahead(three: Project) -> None:
     label(three, "tone", {"2": 1.0, "3": 0.0, "4": 0.0})
     against = compared(three, "--against", "2")
@@ -68,6 +70,7 @@ def test_a_pair_stands_where_the_judge_errs_against_the_one_that_is_ahead(three:
     assert text.count("not in favour of the one of them that is ahead") == 2
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_no_gate_passes_on_a_judge_that_errs_for_the_run(nights: Project) -> None:
     """By people the run is worse by a point, and the judge has it ahead by one or so."""
@@ -87,6 +90,7 @@ def test_no_gate_passes_on_a_judge_that_errs_for_the_run(nights: Project) -> Non
     assert gated(nights, "better", *asked, fail_on="not-enough-data", code=3)["failed"]
 
 
+@pytest.mark.slow
 def test_nor_does_a_gate_fail_a_run_on_a_judge_that_errs_for_its_baseline(nights: Project) -> None:
     asked = ("--baseline", "better", *MARGIN)
     label(nights, "tone", {"2": 0.0, "3": 0.0}, runs=("it", "better"))
@@ -133,6 +137,7 @@ def alike(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return played(folder, ROUNDS, factors={"turns": [3, 4]}, compare=lenient)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("off", [{"3": 2.0, "4": 0.0}, {"3": 0.0, "4": 2.0}])
 def test_that_nothing_is_shown_is_void_whichever_of_the_two_the_judge_errs_for(
@@ -163,6 +168,7 @@ def test_no_variant_dominates_another_by_what_the_judge_errs_by(tmp_path: Path) 
     assert compared(priced, *asked)["cost_quality"]["dominating"] == []
 
 
+@pytest.mark.slow
 def test_another_metric_is_not_found_to_differ_by_what_its_judge_errs_by(three: Project) -> None:
     def row() -> dict[str, Any]:
         rows: list[dict[str, Any]] = compared(three, "--against", "2")["other_metrics"]["rows"]
@@ -176,6 +182,7 @@ def test_another_metric_is_not_found_to_differ_by_what_its_judge_errs_by(three: 
     assert "ends: the difference is void, as the judge errs" in text
 
 
+@pytest.mark.slow
 def test_people_who_agree_on_nothing_show_no_error_of_the_judge(nights: Project) -> None:
     """Two people who label at random; one of them alone would be taken at her word."""
     rng = np.random.default_rng(3)

@@ -25,6 +25,7 @@ def early(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return played(tmp_path_factory.mktemp("early"), 12, judge="slight")
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("moved", [0, 2])
 def test_a_winner_by_a_judge_that_errs_for_it_is_named_nowhere(
@@ -53,6 +54,7 @@ def test_a_winner_by_a_judge_that_errs_for_it_is_named_nowhere(
     assert "Good enough" not in check
 
 
+@pytest.mark.slow
 def test_a_pass_rate_of_a_judge_that_passes_one_variant_whatever_it_is_names_no_winner(
     project: Project,
 ) -> None:
@@ -86,6 +88,7 @@ def test_a_winner_stands_where_what_the_judge_errs_by_does_not_undo_the_lead(
         assert favours in told(project, "compare", "it")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("off", "void"),
     [

@@ -86,6 +86,7 @@ def test_its_variables_are_known_only_where_they_are_declared(project: Project) 
         assert known or "did you mean 'MATRIX_STUDIO'" in done.err
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_its_sessions_are_exported_with_its_words_and_played_on(project: Project) -> None:
     project.matrix(
@@ -109,6 +110,7 @@ def test_its_sessions_are_exported_with_its_words_and_played_on(project: Project
     assert "answers" in refused.err
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_its_parts_are_listed_and_its_sessions_are_grouped(project: Project) -> None:
     listed = project.matrix("list", "studios", "--json")
@@ -126,6 +128,7 @@ def test_its_parts_are_listed_and_its_sessions_are_grouped(project: Project) -> 
         assert groups == {"ann": 2, "bob": 2, "cid": 2}
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_replay_takes_its_changes(project: Project) -> None:
     project.matrix(

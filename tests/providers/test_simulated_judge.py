@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from statistics import mean, stdev
 
+import pytest
+
 from matrix.judging.request import Part, judge_request, judge_system
 from matrix.judging.rubric import Criterion, Rubric
 from matrix.judging.verdict import RubricVerdict, parse_verdict
@@ -37,6 +39,7 @@ def overall(transcript: str, seed: int = 1, **traits: float) -> float:
     return mean(verdict(transcript, seed, judge_noise=0.0, **traits).scores.values())
 
 
+@pytest.mark.slow
 def test_every_dimension_gets_a_score_and_the_reason_names_what_was_seen(
     sessions: list[Session],
 ) -> None:
@@ -78,6 +81,7 @@ def test_noise_has_the_spread_of_its_trait_and_bias_shifts_every_score() -> None
     assert overall(transcript, judge_bias=-1.0) < overall(transcript) - 0.5
 
 
+@pytest.mark.slow
 def test_a_planted_effect_on_segues_raises_the_scores() -> None:
     effect = {"factor": "prompt", "level": "calm", "trait": "forced_segue", "multiply": 0.5}
     settings = SimulationSettings.model_validate(

@@ -143,6 +143,7 @@ def test_a_story_begun_by_another_narrator_goes_on() -> None:
     assert marks.index(True) >= 3
 
 
+@pytest.mark.slow
 def test_planted_effects_reach_the_text() -> None:
     effect = {"factor": "prompt", "level": "calm", "trait": "forced_segue", "multiply": 0.5}
     settings = SimulationSettings.model_validate(

@@ -77,6 +77,7 @@ async def test_a_reply_carries_text_usage_ending_and_limits(
     assert dict(reply.headers) == {"x-ratelimit-remaining-tokens": "7"}
 
 
+@pytest.mark.slow
 @BOTH
 async def test_claudes_usage_counts_cached_and_written_tokens_as_input(
     transport: str, providers: Make
@@ -514,6 +515,7 @@ async def test_a_status_that_litellm_makes_up_for_an_answer_proves_nothing(
 # --- how much is read ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("status", [200, 400, 500])
 async def test_what_lies_beyond_the_bound_is_never_unpacked(

@@ -43,6 +43,7 @@ MIXED: Mapping[str, Any] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schema", [SCHEMA, verdict_schema(RUBRIC), MIXED])
 def test_every_sentence_satisfies_the_schema(schema: Mapping[str, Any]) -> None:
     grammar = grammar_of(schema, 400)
@@ -51,6 +52,7 @@ def test_every_sentence_satisfies_the_schema(schema: Mapping[str, Any]) -> None:
         jsonschema.validate(json.loads(sentence(grammar, random.Random(seed))), schema)
 
 
+@pytest.mark.slow
 def test_every_label_and_every_verdict_can_be_read() -> None:
     labels = grammar_of(SCHEMA, TOKENS[CLASSIFIER])
     verdicts = grammar_of(verdict_schema(RUBRIC), TOKENS[JUDGE])

@@ -59,6 +59,7 @@ def message(case: ET.Element, tag: str) -> str:
     return str(found.get("message"))
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_thresholds_pass_fail_or_stay_undecided_and_say_it_in_sentences(tmp_path: Path) -> None:
     text = HEAD + coin("good", 0.95, thresholds={"said": 0.5})
@@ -125,6 +126,7 @@ def failed_in(folder: Path) -> ET.Element:
     return next(case for case in cases if case.find("failure") is not None)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_baseline_of_several_variants_is_refused_with_how_one_of_one_is_made(
     tmp_path: Path,
@@ -191,6 +193,7 @@ def test_a_session_that_breaks_is_told_with_its_error(tmp_path: Path) -> None:
     assert "(broken.py:" in told
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "flags", "told"),

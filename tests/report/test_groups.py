@@ -51,6 +51,7 @@ def loud(folder: Path) -> matrix.Run:
     return played(folder, "loud", LOUD, factors=fewer)
 
 
+@pytest.mark.slow
 def test_every_metric_is_averaged_over_the_sessions_of_each_group(quiet: matrix.Run) -> None:
     found = {one.name: one for one in matrix.aggregates(quiet).groupings}
     assert list(found) == [
@@ -111,6 +112,7 @@ def test_every_issue_is_told_with_its_turn_and_quote_errors_first(quiet: matrix.
     assert severities == sorted(severities)
 
 
+@pytest.mark.slow
 def test_issues_are_new_gone_or_still_there_where_both_runs_have_played(
     quiet: matrix.Run, loud: matrix.Run
 ) -> None:
@@ -153,6 +155,7 @@ def test_a_group_that_there_is_not_is_named_with_those_that_there_are(quiet: mat
         matrix.aggregates(quiet, top=0)
 
 
+@pytest.mark.slow
 def test_what_a_scenario_cost_is_told_in_total_and_a_session(quiet: matrix.Run) -> None:
     costs = quiet.sessions().groupby("scenario", observed=True)["cost_usd"].agg(["sum", "mean"])
     assert len(costs) == 2
@@ -164,6 +167,7 @@ def test_what_a_scenario_cost_is_told_in_total_and_a_session(quiet: matrix.Run) 
         assert f"| {' | '.join([str(scenario), *told])} |" in markdown
 
 
+@pytest.mark.slow
 def test_the_page_has_averages_ranks_and_issues(quiet: matrix.Run) -> None:
     text = api.report(quiet)
     wanted = [
@@ -189,6 +193,7 @@ def _rows(page: str, caption: str) -> dict[str, list[str]]:
     }
 
 
+@pytest.mark.slow
 def test_a_group_is_shaded_from_its_worst_to_its_best_and_not_where_neither_is_better(
     quiet: matrix.Run,
 ) -> None:
@@ -235,6 +240,7 @@ def test_what_failed_sessions_were_measured_at_is_in_the_means_of_their_group(
         assert (f"({scored[level]} of {size})" in cell) == (scored[level] < size)
 
 
+@pytest.mark.slow
 def test_a_run_without_players_factors_or_issues_is_grouped_by_what_it_has(tmp_path: Path) -> None:
     spec = {"name": "one", "kind": "counter", "scenarios": ["one"], "per_cell": 3,
             "limits": {"cost_usd": 5}}  # fmt: skip

@@ -109,6 +109,7 @@ def muted(path: Path, *, failing: bool, heard: int = ROUNDS) -> MadeUp:
     return make_run(path, rows, {"prompt": ("plain", "warm", "mute")}, spec=spec)
 
 
+@pytest.mark.slow
 def test_a_variant_with_hardly_a_score_keeps_nobody_waiting_and_is_beaten_by_nobody(
     tmp_path: Path,
 ) -> None:

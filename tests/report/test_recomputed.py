@@ -230,6 +230,7 @@ def test_every_figure_of_a_comparison_follows_from_the_tables(
     assert_agree(recompute(tmp_path / "run", design.declared), data, design)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "first",
@@ -353,6 +354,7 @@ def test_the_failure_gate_opens_where_newcombes_interval_ends(
     assert winner_at(tmp_path / "above", design, rows, edge * (1 + HARDLY)) == best
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scenarios", "icc", "chances"),
     [(1, 0.1, (0.05, 0.05, 0.5)), (4, 0.3, (0.05, 0.05, 0.5))],

@@ -77,6 +77,7 @@ def test_names_and_reasons_can_pose_as_nothing(tmp_path: Path) -> None:
     assert marks(tokens) <= {"text", "text_special", "strong_open", "strong_close"}
 
 
+@pytest.mark.slow
 def test_the_end_of_a_run_writes_its_report_and_a_resumed_one_writes_it_anew(
     tmp_path: Path,
 ) -> None:

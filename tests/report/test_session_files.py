@@ -24,6 +24,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return project
 
 
+@pytest.mark.slow
 def test_each_session_of_a_small_run_has_its_report_when_the_run_is_over(small: Project) -> None:
     run = api.open_run(small.path("it"))
     ids = list(run.sessions()["session_id"])

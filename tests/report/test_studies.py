@@ -234,6 +234,7 @@ def test_scenarios_that_disagree_carry_no_claim_about_others(tmp_path: Path) -> 
     assert "scenarios for one on others" in found.noise.advice
 
 
+@pytest.mark.slow
 def test_a_claim_that_holds_of_new_scenarios_says_so_beside_the_verdict(tmp_path: Path) -> None:
     def of(name: str, effect: float) -> Study:
         lean = dict(zip(FIVE, (0.3, -0.3, 0.2, -0.2, 0.1), strict=True))

@@ -56,6 +56,7 @@ async def client(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Client]:
         yield Client(server, litellm)
 
 
+@pytest.mark.slow
 async def test_litellm_reads_answers_streams_schemas_and_tools(client: Client) -> None:
     whole = await client.ask()
     assert min(whole.usage.prompt_tokens, whole.usage.completion_tokens) > 0
@@ -75,6 +76,7 @@ async def test_litellm_reads_answers_streams_schemas_and_tools(client: Client) -
     assert conforms(orjson.loads(arguments), SCHEMA, SCHEMA)
 
 
+@pytest.mark.slow
 async def test_litellm_tells_faults_apart(client: Client) -> None:
     litellm = client.litellm
     for fault, error in {
@@ -103,6 +105,7 @@ async def test_litellm_tells_faults_apart(client: Client) -> None:
         await client.ask("slow;seconds=3600", timeout=0.3)
 
 
+@pytest.mark.slow
 async def test_litellm_makes_zero_of_a_usage_that_is_missing(client: Client) -> None:
     assert (await client.ask("no-usage")).usage.total_tokens == 0
     assert (await client.ask("absurd-usage")).usage.prompt_tokens == 10**12

@@ -111,6 +111,7 @@ def _any_schema(rng: random.Random, depth: int) -> Any:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_on_random_schemas_an_example_is_right_or_refused() -> None:
     rng = random.Random(1)
     made = 0

@@ -62,6 +62,7 @@ def is_open(port: int) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_it_says_where_it_is_and_stops_after_the_time_given() -> None:
     began = time.monotonic()
     done = subprocess.run(
@@ -75,6 +76,7 @@ def test_it_says_where_it_is_and_stops_after_the_time_given() -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.slow
 def test_a_signal_stops_it_quietly() -> None:
     with (
         start(COMMAND, "serve-sim", "--json", "--stop-after", "3600") as one,
@@ -88,6 +90,7 @@ def test_a_signal_stops_it_quietly() -> None:
             assert not is_open(port)
 
 
+@pytest.mark.slow
 def test_it_does_not_outlive_a_parent_that_is_killed() -> None:
     """Whether the parent holds a pipe to it or not."""
     programs = [PARENT.format(command=COMMAND, stdin=stdin) for stdin in ("PIPE", "DEVNULL")]
@@ -109,6 +112,7 @@ def test_a_taken_port_is_bad_input() -> None:
         run(ServeOptions(port=taken.getsockname()[1]), lambda address: None)
 
 
+@pytest.mark.slow
 async def test_two_hundred_clients_at_once_get_their_answers() -> None:
     async with SimServer(ServeOptions(latency_ms=100)) as server:
 
@@ -124,6 +128,7 @@ async def test_two_hundred_clients_at_once_get_their_answers() -> None:
     assert (stats["requests"], stats["accepted"], stats["in_flight"]) == (200, 200, 0)
 
 
+@pytest.mark.slow
 async def test_a_server_of_a_block_is_gone_after_it_and_kept_its_key_to_itself() -> None:
     options = ServeOptions(api_key="very-secret", rpm=600)
     async with SimServer(options) as server:
@@ -142,6 +147,7 @@ async def test_a_server_of_a_block_is_gone_after_it_and_kept_its_key_to_itself()
         os.kill(server.pid, 0)
 
 
+@pytest.mark.slow
 async def test_a_server_that_cannot_start_is_an_error_and_leaves_nothing() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         server = SimServer(ServeOptions(port=taken.getsockname()[1]))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 PROBE = """
 import sys
 before = set(sys.modules)
@@ -33,6 +35,7 @@ for name in matrix.stats.__all__:
 """
 
 
+@pytest.mark.slow
 def test_importing_loads_no_scipy_and_nothing_else_of_matrix_and_using_it_no_scipy_stats() -> None:
     done = subprocess.run(
         [sys.executable, "-c", PROBE], capture_output=True, text=True, check=False

@@ -51,6 +51,7 @@ def test_what_agents_are_given_and_where_their_work_goes_is_told(
     assert KEY not in done.out + done.err
 
 
+@pytest.mark.slow
 def test_other_machines_that_are_asked_without_a_key_are_told(project: Project) -> None:
     model = {"target": "openai/it", "price": {"input": 1, "output": 1}}
     for base, told in (("http://169.254.169.254/v1", True), ("http://127.0.0.1:9/v1", False)):
@@ -62,6 +63,7 @@ def test_other_machines_that_are_asked_without_a_key_are_told(project: Project) 
         assert said is told, done
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["validate", "doctor", "plan"])
 def test_what_agents_are_given_and_shown_is_told(project: Project, command: str) -> None:

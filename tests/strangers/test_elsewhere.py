@@ -103,6 +103,7 @@ COMMANDS = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda one: one[0])
 def test_a_key_goes_to_a_strangers_address_only_if_that_is_said(
@@ -152,6 +153,7 @@ def changed_cap(run_dir: Path) -> None:
     (run_dir / "run.json").write_text(json.dumps(value | {"caps_given": [cap]}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [changed_plan, changed_spec, changed_cap])
 def test_a_run_that_somebody_changed_is_no_longer_its_users_own(
     cut: Project, tmp_path: Path, change: Any
@@ -192,6 +194,7 @@ def test_a_runs_own_file_of_keys_is_not_read_where_it_was_not_made(
     refused(received.matrix(*go), "has no key", str(there / ".env"))
 
 
+@pytest.mark.slow
 def test_nothing_is_asked_about_a_run_of_simulated_models(tmp_path: Path) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
     for folder in (here, there):
@@ -233,6 +236,7 @@ def test_a_strangers_program_runs_only_if_that_is_said(tmp_path: Path) -> None:
     assert ran.is_file()
 
 
+@pytest.mark.slow
 def test_the_command_of_a_strangers_gateway_runs_only_if_that_is_said(tmp_path: Path) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
     for folder in (here, there):
@@ -281,6 +285,7 @@ def test_code_of_a_strangers_scenario_runs_only_if_that_is_said(tmp_path: Path) 
     assert ran.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("own", [{"free": True}, {"price": {"input": 0.001, "output": 0.001}}])
 @pytest.mark.parametrize(
     ("target", "known"),
@@ -359,6 +364,7 @@ async def test_answers_that_came_from_elsewhere_are_not_a_models(tmp_path: Path)
     assert "was not begun by you on this machine" in done.err
 
 
+@pytest.mark.slow
 def test_labels_that_came_from_elsewhere_are_told(tmp_path: Path) -> None:
     (tmp_path / "judging.py").write_text("async def line(turn):\n    return 'VERDICT: PASS - so'\n")
     (tmp_path / "ends.md").write_text("---\nanswer: verdict\n---\nDoes it count?\n")
@@ -383,6 +389,7 @@ def test_labels_that_came_from_elsewhere_are_told(tmp_path: Path) -> None:
     assert "Of low, not here or not made by you, come 30 labels: the word of whoever" in told
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["validate", "plan", "run", "doctor", "power"])
 def test_a_number_of_which_python_makes_no_digits_is_one_line(tmp_path: Path, command: str) -> None:
@@ -410,6 +417,7 @@ async def talk(ctx):
 """
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "command",

@@ -85,6 +85,7 @@ SPECS: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("how", EXAMPLES)
 @pytest.mark.parametrize("number", range(len(SPECS)))
@@ -99,6 +100,7 @@ def test_specs(home: Path, how: settings, number: int) -> None:
     play(how, mutated(SPECS[number]), look)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", EXAMPLES)
 def test_bytes_of_specs(home: Path, how: settings) -> None:
     def look(content: bytes) -> None:
@@ -113,6 +115,7 @@ SHIPPED = Path(api.__file__).parents[2] / "scenarios"
 PACK = SHIPPED / "playtest" / "house-too-many"
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("how", EXAMPLES)
 @pytest.mark.parametrize("part", ["scenario.yaml", "archetype"])
@@ -203,6 +206,7 @@ EXPECTED = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("how", EXAMPLES)
 @pytest.mark.parametrize("part", ["expected.yaml", "trajectory.yaml"])
@@ -257,6 +261,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return project.folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", EXAMPLES)
 def test_exported_sessions(home: Path, played: Path, how: settings) -> None:
     document = json.loads((played / "best.json").read_text())
@@ -281,6 +286,7 @@ def look_at(run: str) -> None:
     api.diff("best", "worst", run=run)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("how", EXAMPLES)
 @pytest.mark.parametrize("name", ["run.json", "plan.json"])

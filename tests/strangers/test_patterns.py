@@ -126,6 +126,7 @@ def test_the_project_has_patterns() -> None:
     assert len(patterns()) > 150
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_no_pattern_takes_more_than_its_text_is_long() -> None:
     assert_linear([("", part) for part in PARTS])

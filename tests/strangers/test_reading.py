@@ -44,6 +44,7 @@ FILES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("reference", "told"), FILES)
 def test_neither_a_rubric_nor_a_prompt_is_read_from_elsewhere(
     project: Project, reference: str, told: str
@@ -57,6 +58,7 @@ def test_neither_a_rubric_nor_a_prompt_is_read_from_elsewhere(
     refused(project, told)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["one/scenario.yaml", "one/more/guide.md", "one"])
 def test_a_pack_has_no_links_to_elsewhere(project: Project, part: str) -> None:
     pack = project.folder / "scenarios" / "counter" / "one"

@@ -66,6 +66,7 @@ def written(folder: Path) -> Iterable[bytes]:
             yield path.read_bytes()
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["lines", "csv", "parquet", "promptfoo"])
 def test_no_key_is_kept_of_a_file_of_results(project: Project, form: str) -> None:
@@ -133,6 +134,7 @@ def test_a_damaged_parquet_file_is_told_as_one(project: Project) -> None:
     assert done.err.count("\n") == 1
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_many_rows_are_told_before_the_run_is_made(project: Project) -> None:
     lines = (f"{n},{model},{n % 2}" for n in range(25_000) for model in "ab")

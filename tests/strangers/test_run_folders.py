@@ -56,6 +56,7 @@ def refused(done: Done, told: str) -> None:
     assert len(done.err.splitlines()) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ENTRIES)
 def test_a_link_among_a_runs_own_files_is_refused_by_name(sent: Project, name: str) -> None:
     outside, own = sent.folder.parent / "start-up file", sent.path("it") / name
@@ -84,6 +85,7 @@ def test_an_archive_is_restored_over_nothing_that_is_somebody_elses(sent: Projec
     assert not (run_dir / f"{JOURNAL_NAME}.tmp").exists()
 
 
+@pytest.mark.slow
 def test_an_archive_holds_what_it_says_and_says_what_it_holds(sent: Project) -> None:
     run_dir = sent.path("it")
     size = (run_dir / JOURNAL_NAME).stat().st_size
@@ -107,6 +109,7 @@ def test_an_archive_holds_what_it_says_and_says_what_it_holds(sent: Project) -> 
     assert (run_dir / JOURNAL_NAME).stat().st_size == size
 
 
+@pytest.mark.slow
 def test_the_journal_of_another_run_is_none_of_this(sent: Project) -> None:
     assert (
         sent.matrix("run", "--executor", "in-process", "--run-id", "other", "--seed", "9").code == 0

@@ -68,6 +68,7 @@ def put(value: Any, path: tuple[Any, ...], text: str) -> None:
     value[path[-1]] = text
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_no_text_of_a_received_run_is_more_than_text(played: Path, tmp_path: Path) -> None:
     """Each text of ``run.json`` in turn is each of these, and the run is looked at."""
@@ -102,6 +103,7 @@ def test_no_answer_of_a_model_is_more_than_text(planted: str, tmp_path: Path) ->
     assert not DRIVES.search(page)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("planted", PLANTED)
 def test_no_name_in_a_spec_is_more_than_a_name(planted: str, tmp_path: Path) -> None:
@@ -125,6 +127,7 @@ def test_no_name_in_a_spec_is_more_than_a_name(planted: str, tmp_path: Path) -> 
         shutil.rmtree(tmp_path / "results", ignore_errors=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("planted", PLANTED)
 def test_no_name_of_a_file_or_folder_is_more_than_a_name(
     planted: str, played: Path, tmp_path: Path
@@ -141,6 +144,7 @@ def test_no_name_of_a_file_or_folder_is_more_than_a_name(
         assert_ours(project.matrix(*command))
 
 
+@pytest.mark.slow
 def test_a_run_that_was_changed_is_shown_as_received(sent: Project) -> None:
     path = sent.path("it") / "run.json"
     said = json.loads(path.read_text())

@@ -45,6 +45,7 @@ TABLES: dict[str, tuple[Callable[[pa.Table], pa.Table], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", list(TABLES))
 def test_a_table_that_no_run_writes_is_told(sent: Project, how: str) -> None:
     change, told = TABLES[how]
@@ -198,6 +199,7 @@ def test_sums_that_none_can_be_are_made_again(sent: Project) -> None:
     assert money_in(sent.path("it")).charged == before
 
 
+@pytest.mark.slow
 def test_a_repair_that_fails_leaves_the_tables_as_they_were(sent: Project) -> None:
     rows = sent.matrix("report", "it", "--format", "csv").out
     journal = JournalWriter(sent.path("it") / JOURNAL_NAME)

@@ -57,6 +57,7 @@ def trajectory(tmp_path: Path) -> Project:
 NAMES = ["{outside}/cp", "../../../../outside/cp", "..", "a/../../../outside/cp", "two\nlines"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_no_name_of_a_scenario_leads_anywhere(
     trajectory: Project, tmp_path: Path, name: str
@@ -84,6 +85,7 @@ def test_no_name_of_a_scenario_leads_anywhere(
     assert [path.name for path in outside.rglob("*")] == ["cp-1", "mine"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["pipe", "zero"])
 def test_a_kept_folder_that_never_ends_is_told(trajectory: Project, how: str) -> None:
     for blob in list((trajectory.path("it") / "blobs").glob("*/*")):
@@ -101,6 +103,7 @@ def test_a_kept_folder_that_never_ends_is_told(trajectory: Project, how: str) ->
         assert "Traceback" not in done.err
 
 
+@pytest.mark.slow
 def test_what_a_run_leaves_goes_into_its_own_folder_and_the_project(trajectory: Project) -> None:
     (json_result,) = (trajectory.path("it") / "json").iterdir()
     assert json_result.name.endswith("-01-1.json")
@@ -108,6 +111,7 @@ def test_what_a_run_leaves_goes_into_its_own_folder_and_the_project(trajectory: 
     assert (trajectory.folder / "reports" / "trajectory" / "it.json").is_file()
 
 
+@pytest.mark.slow
 def test_a_report_goes_through_no_link_out_of_the_project(
     trajectory: Project, tmp_path: Path
 ) -> None:
@@ -122,6 +126,7 @@ def test_a_report_goes_through_no_link_out_of_the_project(
     assert not list(outside.iterdir())
 
 
+@pytest.mark.slow
 def test_who_takes_up_a_run_finds_its_report_at_home(trajectory: Project, tmp_path: Path) -> None:
     there = tmp_path / "there"
     there.mkdir()
@@ -134,6 +139,7 @@ def test_who_takes_up_a_run_finds_its_report_at_home(trajectory: Project, tmp_pa
     assert plan["env_file"] == str(there / ".env")
 
 
+@pytest.mark.slow
 def test_a_plan_that_is_not_the_journals_costs_nothing(trajectory: Project, tmp_path: Path) -> None:
     there = tmp_path / "there"
     there.mkdir()
@@ -146,6 +152,7 @@ def test_a_plan_that_is_not_the_journals_costs_nothing(trajectory: Project, tmp_
     refused(received.matrix(*go), "has sessions that its plan.json does not plan")
 
 
+@pytest.mark.slow
 def test_a_strangers_recording_is_written_only_if_that_is_said(tmp_path: Path) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
     for folder in (here, there):
@@ -207,6 +214,7 @@ SHARED: dict[str, list[tuple[str, ...]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["pipe", "zero", "link"])
 @pytest.mark.parametrize("name", list(SHARED))
 def test_what_runs_share_is_a_plain_file(
@@ -235,6 +243,7 @@ def test_answers_that_runs_share_are_in_a_plain_file(tmp_path: Path, how: str) -
     assert not (tmp_path / "outside").exists()
 
 
+@pytest.mark.slow
 def test_labels_are_appended_to_no_link(shared: Project, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.write_text("")
@@ -266,6 +275,7 @@ BUDGETS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", list(BUDGETS))
 def test_a_budget_that_no_run_has_drawn_on_is_told(shared: Project, how: str) -> None:
     with closing(sqlite3.connect(shared.folder / "results" / "budgets.sqlite")) as db:

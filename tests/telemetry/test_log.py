@@ -76,6 +76,7 @@ def test_the_level_is_what_the_variable_says(path: Path, asked: str, written: in
     assert len(lines_of(path)) == written
 
 
+@pytest.mark.slow
 def test_lines_of_several_processes_are_never_torn(path: Path) -> None:
     code = (
         "import sys\n"

@@ -83,6 +83,7 @@ def test_an_exporter_that_fails_is_told_of_once_however_often_it_fails() -> None
     assert len(kept.spans) > 512, "more than one batch failed"
 
 
+@pytest.mark.slow
 def test_an_endpoint_that_hangs_holds_nobody_up_and_the_queue_is_bounded() -> None:
     kept = Kept()
     kept.free.clear()

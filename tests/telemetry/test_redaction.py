@@ -109,6 +109,7 @@ def test_values_are_cleaned_all_the_way_down_and_stay_json() -> None:
     }
 
 
+@pytest.mark.slow
 def test_an_answer_of_megabytes_in_an_error_is_cut_and_known_secrets_are_out_of_all_of_it() -> None:
     long = "7" * 5_000_000
     redacted = Redactor(["sesame-open"]).text(f"cannot read sesame-open {long} sesame-open")

@@ -52,6 +52,7 @@ def test_a_resumed_run_is_another_trace_that_names_the_one_before(tmp_path: Path
     assert processes == [("run.started", 1, first.trace), ("run.resumed", 2, second.trace)]
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_collector_that_is_down_changes_nothing_but_costs_one_warning_a_process(
     tmp_path: Path,
@@ -68,6 +69,7 @@ def test_a_collector_that_is_down_changes_nothing_but_costs_one_warning_a_proces
     assert project.tables("it").frame("sessions").outcome.eq("completed").all()
 
 
+@pytest.mark.slow
 def test_traces_that_cannot_be_sent_are_told_of_once_and_the_run_goes_on(tmp_path: Path) -> None:
     project = Project(tmp_path, {"OTEL_TRACES_EXPORTER": "zipkin"})
     project.write(counter_spec(options={"turns": 1}))
@@ -77,6 +79,7 @@ def test_traces_that_cannot_be_sent_are_told_of_once_and_the_run_goes_on(tmp_pat
     assert "set it to otlp" in told[0]["reason"]
 
 
+@pytest.mark.slow
 def test_a_run_without_trouble_writes_a_handful_of_lines_however_many_calls_it_makes(
     project: Project,
 ) -> None:
@@ -89,6 +92,7 @@ def test_a_run_without_trouble_writes_a_handful_of_lines_however_many_calls_it_m
     )
 
 
+@pytest.mark.slow
 def test_sessions_that_fail_are_logged_with_their_reason(project: Project) -> None:
     faults = {"timeout": 0.5, "max_in_a_row": 20}
     limits = {"cost_usd": 10, "attempts": 2}

@@ -58,6 +58,7 @@ def test_what_cannot_be_done_is_said_with_a_remedy(environ: dict[str, str], name
     assert "set it to" in problem
 
 
+@pytest.mark.slow
 def test_processes_that_send_no_traces_load_nothing_of_opentelemetry() -> None:
     code = (
         "import sys\n"

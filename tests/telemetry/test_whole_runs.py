@@ -116,6 +116,7 @@ async def _run(executor: str, project: Project, collector: Collector, ray: Path)
 # --- one tree -------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_collector_sees_one_tree_of_run_sessions_turns_and_attempts(watched: Watched) -> None:
     spans = {span.id: span for span in watched.collector.spans}
@@ -147,6 +148,7 @@ def test_spans_lie_within_their_parents_in_time(watched: Watched) -> None:
             assert span.end <= parent.end + slack
 
 
+@pytest.mark.slow
 def test_attempts_carry_the_conventional_attributes_and_add_up_to_the_calls_table(
     watched: Watched,
 ) -> None:

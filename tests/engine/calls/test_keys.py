@@ -147,6 +147,7 @@ NAMES = st.from_regex(r"[A-Z][A-Z0-9_]{0,20}", fullmatch=True)
 PLAIN = st.text(st.characters(codec="ascii", exclude_characters="'\\\r\n\0", min_codepoint=32))
 
 
+@pytest.mark.slow
 @given(st.dictionaries(NAMES, PLAIN), st.dictionaries(NAMES, PLAIN))
 def test_what_is_written_in_quotes_is_read_as_it_is(
     tmp_path_factory: pytest.TempPathFactory, requested: dict[str, str], outside: dict[str, str]

@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -81,6 +82,7 @@ PARTS = st.one_of(OPENS, OUTCOMES.map(_end), st.integers(1, 4).map(_turn), st.no
 ENTRIES = st.builds(_journal, st.lists(PARTS, max_size=14), ATTEMPTS.map(_attempts))
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(150))
 @given(ENTRIES)
 def test_all_readers_of_a_journal_agree_on_what_was_superseded(entries: list[Entry]) -> None:

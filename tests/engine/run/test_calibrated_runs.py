@@ -18,6 +18,7 @@ FAR_APART = Question("counter", COUNTERS | {"factors": {"step": [1, 4]}, "option
 """Three points, which is twice the standard deviation of the difference."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["planned", "open-ended"])
 def test_identical_variants_have_no_winner_and_are_played_to_the_end(engine: Engine) -> None:
     ran = play(IDENTICAL.run_spec(engine, MIN_ROUNDS + 2), seed=1)
@@ -25,6 +26,7 @@ def test_identical_variants_have_no_winner_and_are_played_to_the_end(engine: Eng
     assert ran.played == ran.planned == 2 * (MIN_ROUNDS + 2)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("engine", "runs"),

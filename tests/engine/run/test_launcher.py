@@ -220,6 +220,7 @@ def test_a_resumed_run_opens_what_is_left_and_only_the_preludes_it_needs(
     assert set(life.opened) == all_pending(life.launcher)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(250))
 @given(
     plan=plans(),

@@ -138,6 +138,7 @@ def test_complete_rounds_in_launch_order_do_not(runs: Sequence[Played], rounds: 
     assert abs(seen.mean) < 3 * seen.error
 
 
+@pytest.mark.slow
 def test_nor_does_a_run_that_waits_for_the_sessions_in_flight(runs: Sequence[Played]) -> None:
     def look(run: Played) -> float:
         table = run.table(run.ended.size)

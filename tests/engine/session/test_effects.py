@@ -462,6 +462,7 @@ async def test_a_disk_that_takes_no_files_fails_the_run_and_a_later_life_finishe
         assert [news.ended.outcome for news in live.ended] == ["completed"]
 
 
+@pytest.mark.slow
 async def test_stopped_in_the_middle_of_an_effect_it_is_done_again_from_the_folder_before(
     run_dir: Path,
 ) -> None:

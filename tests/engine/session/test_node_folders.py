@@ -131,6 +131,7 @@ def elsewhere(place: Path, line: BlobLine) -> Workspaces:
     return Workspaces(place, RemoteBlobs(place, line), give_up=line.close)
 
 
+@pytest.mark.slow
 async def test_a_session_that_goes_from_node_to_node_leaves_the_folder_of_one_that_stayed(
     tmp_path: Path,
 ) -> None:

@@ -81,6 +81,7 @@ def test_every_variant_and_round_is_judged_on_its_own_output(tmp_path: Path) -> 
     assert cells(fewer) == {key: one for key, one in cells(before).items() if key[2] < 2}
 
 
+@pytest.mark.slow
 def test_the_file_says_of_which_variant_and_round_an_output_is(tmp_path: Path) -> None:
     recorded(tmp_path, VALUE, "--per-cell", "2")
     told = json.loads((tmp_path / "agents.recorded.json").read_text())
@@ -110,6 +111,7 @@ def test_levels_of_other_factors_that_change_outputs_count_and_the_judges_do_not
     assert all(cell["source"] == "recorded" for one in after["sessions"] for cell in one["agents"])
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("played_for", [1, 2, 3, 5])
 def test_a_run_that_met_its_cap_leaves_a_whole_recording_as_it_is(
@@ -154,6 +156,7 @@ def test_outputs_of_simulated_models_stay_simulated_whoever_judges_them(
     assert ("(simulated: recorded outputs)" in done.out) is simulated
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "options", "told"),
     [
@@ -203,6 +206,7 @@ def test_one_output_of_each_is_judged_in_every_round_and_that_is_told(tmp_path: 
     assert "in round 3; --per-cell 2 asks for what is there" in done.err
 
 
+@pytest.mark.slow
 def test_an_agent_that_failed_fails_again_and_is_not_called(tmp_path: Path) -> None:
     value = PLAIN | {
         "agents": {
@@ -217,6 +221,7 @@ def test_an_agent_that_failed_fails_again_and_is_not_called(tmp_path: Path) -> N
     assert done.code == 3, done
 
 
+@pytest.mark.slow
 def test_a_file_that_does_not_say_the_variant_is_refused(tmp_path: Path) -> None:
     project, _, _ = recorded(tmp_path, PLAIN)
     path = tmp_path / "agents.recorded.json"
@@ -229,6 +234,7 @@ def test_a_file_that_does_not_say_the_variant_is_refused(tmp_path: Path) -> None
     assert "--record makes a new one" in done.err
 
 
+@pytest.mark.slow
 def test_two_outputs_of_one_agent_are_a_mistake(tmp_path: Path) -> None:
     """Which of the two was judged would be nobody's choice."""
     project, _, _ = recorded(tmp_path, VALUE, "--per-cell", "1")
@@ -242,6 +248,7 @@ def test_two_outputs_of_one_agent_are_a_mistake(tmp_path: Path) -> None:
     assert "has two outputs of first for I1, variant as-written, round 1; remove one" in said
 
 
+@pytest.mark.slow
 def test_a_recording_of_more_rounds_than_a_session_can_hold_is_refused(tmp_path: Path) -> None:
     project, _, _ = recorded(tmp_path, VALUE, "--per-cell", "1")
     path = tmp_path / "agents.recorded.json"

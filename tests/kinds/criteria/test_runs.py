@@ -140,6 +140,7 @@ def verdicts(report: Any, name: str) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 def test_failures_make_the_exit_code(all_inputs: tuple[Project, Any, Any]) -> None:
     _, done, _ = all_inputs
     assert done.code == 3, done
@@ -238,6 +239,7 @@ def test_the_grid_has_every_agent_and_input_and_every_category(
     assert "95 % interval" in done.out
 
 
+@pytest.mark.slow
 def test_the_report_is_in_json_too_and_in_the_tables(all_inputs: tuple[Project, Any, Any]) -> None:
     project, _, report = all_inputs
     shown = project.matrix("show", "it", "--json")
@@ -252,6 +254,7 @@ def test_the_report_is_in_json_too_and_in_the_tables(all_inputs: tuple[Project, 
     assert set(first[first.label == "FAIL"].value) == {0.0}
 
 
+@pytest.mark.slow
 def test_some_agents_and_inputs_only(tmp_path: Path) -> None:
     project = project_of(tmp_path, FILE)
     done, report = played(project, "--agents", "la", "--inputs", "pl,risky")
@@ -280,6 +283,7 @@ def test_an_agent_without_criteria_that_others_read_is_shown_as_not_judged(tmp_p
         assert "first   not judged  not judged" in done.out
 
 
+@pytest.mark.slow
 def test_a_fixture_stands_for_an_agent_that_is_not_tested(tmp_path: Path) -> None:
     value = FILE | {"agents": dict(FILE["agents"])}
     value["agents"]["first"] = {**FILE["agents"]["first"], "fixture": "made/{input}.md"}
@@ -403,6 +407,7 @@ def test_a_folder_with_such_a_file_stands_for_it(tmp_path: Path) -> None:
     assert json.loads(done.out)["sessions"] == 1
 
 
+@pytest.mark.slow
 def test_agents_that_a_limit_cuts_off_are_no_passes(tmp_path: Path) -> None:
     project = project_of(tmp_path, FILE)
     done, report = played(project, "--inputs", "plain", "--max-turns", "2")
@@ -416,6 +421,7 @@ def test_agents_that_a_limit_cuts_off_are_no_passes(tmp_path: Path) -> None:
     assert "ERROR last on plain: the session ended before its turn" in done.out
 
 
+@pytest.mark.slow
 def test_repeats_and_agents_of_one_input_are_no_further_inputs(tmp_path: Path) -> None:
     project = project_of(tmp_path, FILE)
     done, report = played(project, "--inputs", "plain,weak", "--per-cell", "3")
@@ -424,6 +430,7 @@ def test_repeats_and_agents_of_one_input_are_no_further_inputs(tmp_path: Path) -
     assert "(95 % interval, from 2 inputs)" in done.out
 
 
+@pytest.mark.slow
 def test_a_judgement_that_is_lost_makes_no_share_of_the_others(tmp_path: Path) -> None:
     """Of three agents one is not judged, and of the other two one passes."""
     text = "judge mute on gamma, it lacks alpha"
@@ -439,6 +446,7 @@ def test_a_judgement_that_is_lost_makes_no_share_of_the_others(tmp_path: Path) -
     assert "; of 3, 1 could not be judged, which says nothing\n" in done.out
 
 
+@pytest.mark.slow
 def test_in_several_rounds_what_is_not_judged_is_no_failure(tmp_path: Path) -> None:
     _, report = played(project_of(tmp_path, FILE), "--inputs", "dead,mute,weak", "--per-cell", "2")
     (grid,) = report["grid"].values()
@@ -446,6 +454,7 @@ def test_in_several_rounds_what_is_not_judged_is_no_failure(tmp_path: Path) -> N
     assert grid["risk"]["dead"] == "2 blocked"
 
 
+@pytest.mark.slow
 def test_an_output_with_nothing_in_it_is_no_answer(tmp_path: Path) -> None:
     value = {**FILE, "inputs": [{"id": "mute", "text": "an idea"}]}
     value["agents"] = {**FILE["agents"], "first": {**FILE["agents"]["first"]}}
@@ -481,6 +490,7 @@ def test_nor_is_one_that_a_fixture_gives(tmp_path: Path) -> None:
     assert report is None or column(report, "plain")["last"]["verdict"] == "blocked"
 
 
+@pytest.mark.slow
 def test_quotations_of_nothing_and_the_judges_standing_are_told(tmp_path: Path) -> None:
     value = {**FILE, "inputs": [{"id": "a", "text": "an idea"}, {"id": "b", "text": "an idea"}]}
     value["agents"] = {"first": FILE["agents"]["first"]}

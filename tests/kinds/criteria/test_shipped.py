@@ -35,6 +35,7 @@ def test_the_pilot_and_the_whole_chain_pass(tmp_path: Path) -> None:
     assert set(report["by_category"]) == {"Web app", "CLI", "API", "Marketplace", "Mobile"}
 
 
+@pytest.mark.slow
 def test_a_conditional_agent_runs_exactly_where_the_one_before_says_so(tmp_path: Path) -> None:
     _, report = report_of(Project(tmp_path), "run", "criteria", "--seed", "3")
     ran = []

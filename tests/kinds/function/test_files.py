@@ -158,6 +158,7 @@ def test_each_case_is_a_scenario_of_its_own(project: Project, cases: str) -> Non
     assert "scenarios  two\n" in one
 
 
+@pytest.mark.slow
 def test_every_mistake_in_cases_is_told_with_its_line(project: Project) -> None:
     write(project, "sums.py", CASED.format(cases="c.csv"))
     write(project, "c.csv", "question,tries,oops\na?,one,\n,2,x\n")
@@ -407,6 +408,7 @@ def test_what_is_redone_is_played_with_the_file_as_it_was_mended(project: Projec
     assert list(project.tables("later").frame("sessions").score) == [4.0]
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_what_nobody_can_foresee_is_told_as_unknown_everywhere(project: Project) -> None:
     shutil.copyfile(CHAT, project.folder / "chat.py")
@@ -458,6 +460,7 @@ def test_a_score_that_no_mean_can_have_is_a_defect_of_its_session(
     assert project.matrix("show", "it").code == 0
 
 
+@pytest.mark.slow
 def test_a_score_that_an_earlier_version_took_and_no_mean_can_have_counts_as_none(
     project: Project,
 ) -> None:
@@ -591,6 +594,7 @@ HELD = HEAD + (
 )
 
 
+@pytest.mark.slow
 def test_what_a_file_holds_its_runs_to_is_checked_before_anything_is_played(
     project: Project,
 ) -> None:
@@ -623,6 +627,7 @@ def test_before_anything_is_scored_nothing_is_called_misspelt(
     assert told in " ".join(done.out.split())
 
 
+@pytest.mark.slow
 def test_a_mistyped_metric_is_told_after_the_first_session(project: Project) -> None:
     shutil.copyfile(CHAT, project.folder / "chat.py")
     play = ("run", "chat.py", "--executor", "in-process", "--per-cell", "2")

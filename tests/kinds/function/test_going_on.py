@@ -100,6 +100,7 @@ def test_a_replay_says_and_scores_the_same_from_any_turn(project: Project) -> No
         assert sorted(scores.name) == ["at 0", "at 1", "at 2", "at 3", "score"], "each said once"
 
 
+@pytest.mark.slow
 def test_a_branch_keeps_what_was_said_and_follows_the_change_from_there(project: Project) -> None:
     before = project.tables("it").frame("sessions").iloc[0]
     where = (
@@ -127,6 +128,7 @@ def test_a_branch_keeps_what_was_said_and_follows_the_change_from_there(project:
     assert len({tuple(texts) for texts in found.values()}) == 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("project", ["calls", "checkpoints"], indirect=True)
 def test_a_change_that_would_have_ended_it_before_is_told_of(project: Project) -> None:
     before = project.tables("it").frame("sessions").iloc[0]
@@ -146,6 +148,7 @@ def test_a_change_that_would_have_ended_it_before_is_told_of(project: Project) -
     assert "with most=1, the function is over before checkpoint" in " ".join(done.err.split())
 
 
+@pytest.mark.slow
 def test_code_is_not_taken_from_a_checkpoint_file(project: Project) -> None:
     session = project.tables("it").frame("sessions").session_id[0]
     done = project.matrix("export", "it", session, "--turn", "1", "-o", "one.json")
@@ -155,6 +158,7 @@ def test_code_is_not_taken_from_a_checkpoint_file(project: Project) -> None:
     assert "code is not taken from a checkpoint file; go on from its run: matrix replay" in done.err
 
 
+@pytest.mark.slow
 def test_scores_beyond_the_range_that_nobody_declared_are_looked_at_as_any(tmp_path: Path) -> None:
     project = Project(tmp_path)
     (tmp_path / "points.py").write_text(
@@ -174,6 +178,7 @@ def test_scores_beyond_the_range_that_nobody_declared_are_looked_at_as_any(tmp_p
     assert "beyond the range that is declared of them (`score_range`" in " ".join(told.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("main", ["marks", "score"])
 def test_a_session_without_the_main_score_has_none_and_not_another_of_its_scores(
     tmp_path: Path, main: str

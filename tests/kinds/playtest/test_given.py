@@ -50,6 +50,7 @@ def played(project: Project, *arguments: str) -> Done:
     return done
 
 
+@pytest.mark.slow
 def test_a_story_and_a_prompt_in_markdown_are_one_session(project: Project) -> None:
     story = ("--story", "stories/Fog ferry.md", "--prompt", "mine.md")
     played(project, *story, "--narrator", "sim/opus-4.5", "--players", "3")
@@ -61,6 +62,7 @@ def test_a_story_and_a_prompt_in_markdown_are_one_session(project: Project) -> N
     assert len(set(messages.speaker) - {"narrator", "spokesperson", "system"}) == 3
 
 
+@pytest.mark.slow
 def test_a_story_is_known_by_its_name_and_prompts_are_compared_as_before(project: Project) -> None:
     done = project.matrix("plan", "--story", "lost-temper", "--json")
     told = json.loads(done.out)
@@ -68,6 +70,7 @@ def test_a_story_is_known_by_its_name_and_prompts_are_compared_as_before(project
     assert told["factors"]["prompt"] == ["baseline", "pulse-aware", "tangent-focused", "structured"]
 
 
+@pytest.mark.slow
 def test_a_group_is_pinned(project: Project) -> None:
     story = ("--story", "lost-temper", "--prompt", "baseline")
     played(project, *story, "--group", "joker,wildcard,drifter", "--sessions", "2")
@@ -77,6 +80,7 @@ def test_a_group_is_pinned(project: Project) -> None:
         assert archetype in shown.out
 
 
+@pytest.mark.slow
 def test_who_speaks_is_pinned_by_archetype(project: Project) -> None:
     group = ("--group", "joker,wildcard,drifter", "--spokesperson", "drifter")
     played(project, "--story", "lost-temper", "--prompt", "baseline", *group, "--sessions", "2")
@@ -111,6 +115,7 @@ def test_one_session_has_a_report_to_read_and_says_where(project: Project) -> No
     assert shown.strip() == text.strip()
 
 
+@pytest.mark.slow
 def test_a_spec_lists_stories_and_prompts_that_are_markdown_files(project: Project) -> None:
     spec = {
         "scenarios": ["stories/Fog ferry.md", "put-*"],
@@ -125,6 +130,7 @@ def test_a_spec_lists_stories_and_prompts_that_are_markdown_files(project: Proje
     assert set(sessions.prompt) == {"baseline", "mine.md"}
 
 
+@pytest.mark.slow
 def test_every_file_that_a_spec_lists_and_that_is_not_there_is_told(project: Project) -> None:
     listed = ["stories/Fog ferry.md", "gone.md", "nobody"]
     project.write({"scenarios": listed, "factors": {"prompt": ["gone-too.md"]}, "per_cell": 1})
@@ -149,6 +155,7 @@ def test_what_a_pack_leaves_out_is_what_its_guide_says(tmp_path: Path) -> None:
     assert pack.content["setting"] == "The Sound of Ulva, 1931; fog, a coal ferry, one lamp."
 
 
+@pytest.mark.slow
 def test_archetypes_stories_and_prompts_are_listed_the_project_s_own_first(
     project: Project,
 ) -> None:
@@ -198,6 +205,7 @@ def test_a_checkpoint_is_played_on_from_with_a_prompt_and_a_narrator_by_name(
     assert not project.path("nobody").exists()
 
 
+@pytest.mark.slow
 def test_the_report_is_opened_by_what_is_handed_in(
     project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

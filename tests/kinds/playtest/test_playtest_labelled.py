@@ -45,12 +45,14 @@ def test_each_detector_finds_most_of_the_development_set_and_little_else(name: s
     assert tally.recall >= RECALL
 
 
+@pytest.mark.slow
 def test_little_is_reported_wrongly_of_a_second_author() -> None:
     tally = tallied(played(SECOND))
     assert tally.precision is not None
     assert tally.precision >= PRECISION
 
 
+@pytest.mark.slow
 def test_half_of_the_development_set_is_clean_and_its_names_say_nothing() -> None:
     transcripts = [one for one, _ in played("*.yaml")]
     assert len({one.id for one in transcripts}) == len(transcripts) >= 60

@@ -53,6 +53,7 @@ def test_a_run_lists_a_shipped_rubric_by_name_and_rejudge_takes_the_other(tmp_pa
     assert set(calls[calls.role == "judges"].tag) == {"character_break"}
 
 
+@pytest.mark.slow
 def test_a_rubric_of_the_project_goes_before_the_shipped_one_of_its_name(tmp_path: Path) -> None:
     (tmp_path / "rubrics").mkdir()
     (tmp_path / "rubrics" / "contradiction.md").write_text(OWN)

@@ -47,6 +47,7 @@ def played(project: Project, run_id: str) -> dict[str, dict[str, Any]]:
     return {case["id"]: case for case in found["cases"]}
 
 
+@pytest.mark.slow
 def test_the_first_cases_only_and_a_shorter_wait(project: Project) -> None:
     play(project, "short", "--scenarios=2", "--timeout", "30")
     assert list(played(project, "short")) == ["case_0", "case_1"]
@@ -69,6 +70,7 @@ def test_requests_of_an_earlier_run_are_sent_again(project: Project) -> None:
     assert all(anew[name]["prompt"] != case["prompt"] for name, case in before.items())
 
 
+@pytest.mark.slow
 def test_requests_of_a_report_are_screened_as_ones_own_are(project: Project) -> None:
     play(project, "before", "--scenarios", "2")
     path = project.folder / "reports" / "selftest" / "before.json"
@@ -143,6 +145,7 @@ def test_a_report_that_is_none_is_refused(project: Project, text: str) -> None:
     assert "odd.json is not as this kind writes it" in told
 
 
+@pytest.mark.slow
 def test_an_option_of_another_kinds_file_is_refused(project: Project) -> None:
     told = refused(project, "plan", "smoke", "--scenarios", "2")
     assert (
@@ -179,6 +182,7 @@ def test_a_case_whose_system_failed_is_sent_the_same_again(project: Project) -> 
     assert {n: c["prompt"] for n, c in before.items()} == {n: c["prompt"] for n, c in after.items()}
 
 
+@pytest.mark.slow
 def test_every_session_has_a_namespace_of_its_own_also_beside_other_variants(
     project: Project,
 ) -> None:
@@ -199,6 +203,7 @@ def test_every_session_has_a_namespace_of_its_own_also_beside_other_variants(
     assert "| case_0, system sim/haiku, round 2 |" in page
 
 
+@pytest.mark.slow
 def test_a_reply_flow_is_played_unless_it_is_said_not_to_be(project: Project) -> None:
     case = {"id": "a", "description": "notes", "reply_flow": [{"reply": "Go on."}]}
     for said, requested in (({}, True), ({"requires_reply": False}, False)):

@@ -310,6 +310,7 @@ def test_what_could_not_be_played_is_no_failure_of_the_system(
     assert "asks for more than reading" in sessions.loc["unsafe"].end_reason
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_run_that_was_cut_short_ends_with_the_report_of_a_whole_one(
     played: tuple[Project, Any], tmp_path: Path
@@ -577,6 +578,7 @@ def test_the_judge_is_told_what_is_data_and_what_looks_like_ours_is_told(tmp_pat
     assert line in page
 
 
+@pytest.mark.slow
 def test_people_are_asked_in_lines_of_their_own_and_every_figure_is_rounded_alike(
     tmp_path: Path,
 ) -> None:

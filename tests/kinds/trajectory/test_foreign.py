@@ -24,6 +24,7 @@ def a_socket(path: Path) -> None:
         os.chdir(home)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [os.mkfifo, a_socket])
 @pytest.mark.parametrize(
     "place", ["inputs/turn-03-x.md", "inputs/turn-02-bulk/c/x.md", "x.md", "notes/x", "README.md"]
@@ -42,6 +43,7 @@ def test_what_is_no_file_is_refused_and_never_waited_for(
         assert line.startswith(f"01/{place}: is a {'pipe' if make is os.mkfifo else 'socket'};")
 
 
+@pytest.mark.slow
 def test_a_scaffold_with_a_pipe_or_a_link_that_leads_out_is_refused(tmp_path: Path) -> None:
     made = project(tmp_path, {**ADAPTER, "scaffold": "start"})
     scenario(tmp_path, "01", INPUTS, ANYTHING)
@@ -83,6 +85,7 @@ def test_a_link_inside_a_folder_item_stays_inside(
         assert (told in done.err) is refused
 
 
+@pytest.mark.slow
 def test_a_link_of_an_absolute_path_is_refused_also_where_it_leads_inside(tmp_path: Path) -> None:
     made = project(tmp_path)
     folder = scenario(tmp_path, "01", INPUTS, ANYTHING)

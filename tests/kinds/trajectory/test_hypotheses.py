@@ -130,6 +130,7 @@ def line(path: str, text: str) -> str:
     return f"WRITE {path} | {escaped}\n"
 
 
+@pytest.mark.slow
 def test_what_is_gone_stays_gone_over_the_weeks(tmp_path: Path) -> None:
     made = project(tmp_path)
     more = BOTH[TWO].replace(ROW, evidence(2))
@@ -154,6 +155,7 @@ def test_what_is_gone_stays_gone_over_the_weeks(tmp_path: Path) -> None:
     assert found[f"final.{SILENT}"] == "PASS"
 
 
+@pytest.mark.slow
 def test_what_was_emptied_stays_so_until_it_says_something_again(tmp_path: Path) -> None:
     made = project(tmp_path)
     inputs = {

@@ -33,6 +33,7 @@ def made_with(folder: Path, adapter: dict[str, Any], program: str) -> Project:
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("there", [".", "elsewhere"])
 @pytest.mark.parametrize("variable", [True, False])
 def test_a_path_that_is_given_is_from_where_one_stands(
@@ -47,6 +48,7 @@ def test_a_path_that_is_given_is_from_where_one_stands(
     assert done.code == 0, done
 
 
+@pytest.mark.slow
 def test_a_path_to_nothing_is_told_with_where_it_was_looked_for(tmp_path: Path) -> None:
     made = made_with(tmp_path, CLAUDE, "fclaude")
     done = made.matrix("run", "scenarios", "--claude-bin", "./claud", *PLAYED)
@@ -54,6 +56,7 @@ def test_a_path_to_nothing_is_told_with_where_it_was_looked_for(tmp_path: Path) 
     assert f"found '{tmp_path}/claud', which is no program here" in done.err
 
 
+@pytest.mark.slow
 def test_a_run_that_is_resumed_from_elsewhere_finds_it_again(tmp_path: Path) -> None:
     made = made_with(tmp_path, {**CLAUDE, "claude": {"max_usd": 0.05}}, "fclaude")
     flags = ("--claude-bin", "./fclaude", "--runs", "3", "--max-cost", "0.06")
@@ -65,6 +68,7 @@ def test_a_run_that_is_resumed_from_elsewhere_finds_it_again(tmp_path: Path) -> 
     assert "3 completed" in done.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", ["./bin/fclaude", "bin/fclaude"])
 def test_a_path_in_the_adapter_is_beside_it_as_its_folders_are(
     tmp_path: Path, program: str
@@ -75,6 +79,7 @@ def test_a_path_in_the_adapter_is_beside_it_as_its_folders_are(
     assert done.code == 0, done
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", ["validate", "run"])
 def test_another_agents_path_is_from_the_sessions_folder_and_told_if_not_there(
     tmp_path: Path, verb: str
@@ -88,6 +93,7 @@ def test_another_agents_path_is_from_the_sessions_folder_and_told_if_not_there(
     assert f"agents.own.command: {told}write {{project}}/fclaude, or its whole path" in done.err
 
 
+@pytest.mark.slow
 def test_a_program_that_sessions_begin_with_is_found_there(tmp_path: Path) -> None:
     own = {"command": ["./fclaude"], "max_usd": 0.05, "sandbox": "none"}
     adapter = {**CLAUDE, "agent": "own", "agents": {"own": own}, "scaffold": "start"}
@@ -112,6 +118,7 @@ def with_both(folder: Path, claude: dict[str, Any], **adapter: Any) -> Project:
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variables", [True, False])
 def test_what_is_given_goes_over_a_command_of_the_adapter(tmp_path: Path, variables: bool) -> None:
     made = with_both(tmp_path, {"command": ["./mine", "-p", "--model", "sonnet"]})
@@ -123,6 +130,7 @@ def test_what_is_given_goes_over_a_command_of_the_adapter(tmp_path: Path, variab
     assert seen.read_text() == "other -p --model opus"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("adapter", "flags", "told"),
     [

@@ -126,6 +126,7 @@ WORDS = {
 }
 
 
+@pytest.mark.slow
 def test_every_assertion_is_looked_at_after_its_own_turn(
     all_turns: tuple[Project, Done, Any],
 ) -> None:
@@ -180,6 +181,7 @@ def test_scores_are_shares_and_their_layers(all_turns: tuple[Project, Done, Any]
     assert frame["no_orphan_evidence"] == 0.5
 
 
+@pytest.mark.slow
 def test_stopping_early_is_an_end_and_said_so(tmp_path: Path) -> None:
     made = project(tmp_path)
     scenario(tmp_path, "01-report", INPUTS, EXPECTED)
@@ -192,6 +194,7 @@ def test_stopping_early_is_an_end_and_said_so(tmp_path: Path) -> None:
     assert made.tables("it").frame("calls").role.unique().tolist() == ["agent"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("final", [True, False])
 @pytest.mark.parametrize("turn", [len(INPUTS), 99])
 def test_a_stop_that_no_scenario_gets_to_cuts_nothing(
@@ -206,6 +209,7 @@ def test_a_stop_that_no_scenario_gets_to_cuts_nothing(
     assert "no final state was judged" not in done.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agents", [["mine"], ["mine", "cheap"]])
 def test_what_no_run_of_a_variant_got_to_is_missed_all_the_same(
     tmp_path: Path, agents: list[str]
@@ -235,6 +239,7 @@ def test_what_no_run_of_a_variant_got_to_is_missed_all_the_same(
     assert report["summary"]["missed"] >= 5
 
 
+@pytest.mark.slow
 def test_runs_are_held_against_thresholds(tmp_path: Path) -> None:
     made = project(tmp_path)
     good = {**EXPECTED, "turns": EXPECTED["turns"][:1], "final_state": {}}
@@ -266,6 +271,7 @@ def test_a_folder_of_scenarios_is_a_suite(tmp_path: Path) -> None:
     assert [run["scenario"] for run in report["runs"]] == ["02-other"]
 
 
+@pytest.mark.slow
 def test_a_turn_that_fails_is_told_and_the_weeks_go_on(tmp_path: Path) -> None:
     made = project(tmp_path)
     third = INPUTS["turn-03-interview-omar.md"].partition("TOUCH")[0]
@@ -292,6 +298,7 @@ async def crashes(turn):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("last", [True, False])
 def test_nothing_that_is_expected_of_a_failed_turn_holds(tmp_path: Path, last: bool) -> None:
     """Its folder is put back, and what was harmed is there again: by no doing of the agent's."""
@@ -321,6 +328,7 @@ def test_nothing_that_is_expected_of_a_failed_turn_holds(tmp_path: Path, last: b
     assert not events[events.kind == "assertion"].subject.duplicated().any()
 
 
+@pytest.mark.slow
 def test_an_agent_that_fails_every_turn_has_failed(tmp_path: Path) -> None:
     made = project(tmp_path)
     scenario(tmp_path, "01-report", dict.fromkeys(INPUTS, "RAISE"), EXPECTED)
@@ -338,6 +346,7 @@ TIMED = {"short": {**MINE, "timeout_s": 7}, "long": {**MINE, "timeout_s": 900}, 
 ONE_TURN = {"turns": [{"turn": 1, "structural": [{"file_exists": "a.md"}]}]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("more", "seconds"),
     [
@@ -360,6 +369,7 @@ def test_of_an_agents_own_longest_turn_and_the_tests_the_shorter_holds_wherever_
     assert found == sorted(seconds.values() if compared else [seconds["short"]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("timeout_s", "told"), [(0.001, "still worked after 0.001 s, and was ended"), (86_400, "")]
 )
@@ -374,6 +384,7 @@ def test_the_built_in_agent_has_a_longest_turn_too(
     assert ("t01.turn_ended" in words(report, "01")) is bool(told)
 
 
+@pytest.mark.slow
 def test_a_judge_that_breaks_leaves_it_open_and_is_no_pass(tmp_path: Path) -> None:
     made = project(tmp_path)
     expected = {"turns": [{"turn": 1, "content": [says("broken", "judge raises")]}]}
@@ -388,6 +399,7 @@ def test_a_judge_that_breaks_leaves_it_open_and_is_no_pass(tmp_path: Path) -> No
     assert frame.isna()["score"]
 
 
+@pytest.mark.slow
 def test_an_assertion_gets_the_judge_it_asks_for_or_it_is_said_who_judges_instead(
     tmp_path: Path,
 ) -> None:
@@ -408,6 +420,7 @@ def test_an_assertion_gets_the_judge_it_asks_for_or_it_is_said_who_judges_instea
     assert set(calls[calls.role == "judge"].model) == {"strict", "sim/haiku", "judge"}
 
 
+@pytest.mark.slow
 def test_the_cost_of_a_turn_has_what_it_overran_and_only_finished_turns_count(
     tmp_path: Path,
 ) -> None:
@@ -441,6 +454,7 @@ async def good(turn):
 """
 
 
+@pytest.mark.slow
 def test_an_overrun_says_whose_it_is_and_who_was_stopped_for_it(tmp_path: Path) -> None:
     (tmp_path / "spend.py").write_text(SPENDER)
     agents = {
@@ -512,6 +526,7 @@ def test_a_scaffold_begins_every_session_anew_and_several_are_compared(tmp_path:
     assert found == {("scaffold plain", 0, 2), ("scaffold rich", 2, 2)}
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("first", ["plain", "rich"])
 def test_judged_again_it_has_the_variants_in_their_order_and_no_other_folders(
@@ -534,6 +549,7 @@ def test_judged_again_it_has_the_variants_in_their_order_and_no_other_folders(
     assert "Other in" not in compared.out
 
 
+@pytest.mark.slow
 def test_own_checks_are_run_only_where_that_is_allowed(tmp_path: Path) -> None:
     made = project(tmp_path)
     held = ("has_lines", "sees")
@@ -568,6 +584,7 @@ def test_own_checks_are_run_only_where_that_is_allowed(tmp_path: Path) -> None:
     assert whys(report, "06")["t01.breaks"] == "the check broke in line 5: KeyError: 1"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", ["import nowhere", "raise SystemExit(0)"])
 def test_own_checks_that_cannot_be_loaded_are_told_before_the_start(
     tmp_path: Path, code: str
@@ -581,6 +598,7 @@ def test_own_checks_that_cannot_be_loaded_are_told_before_the_start(
     assert made.matrix("validate", "scenarios/06").code == 0, "nothing is run there"
 
 
+@pytest.mark.slow
 def test_a_check_is_a_plain_function(tmp_path: Path) -> None:
     made = project(tmp_path)
     folder = scenario(tmp_path, "06", {"turn-01-x.md": "x"}, {"turns": [{"turn": 1}]})
@@ -604,6 +622,7 @@ def test_scaffolds_and_agents_are_crossed(tmp_path: Path) -> None:
     assert factors == {"scaffold": ["one", "two"], "agent": ["mine", "other"]}
 
 
+@pytest.mark.slow
 def test_a_model_is_given_where_one_plays(tmp_path: Path) -> None:
     levels = {"factors": {"agent": ["mine", "other"]}}
     own = {name: item for name, item in ADAPTER.items() if name != "agent"}
@@ -623,6 +642,7 @@ def test_a_model_is_given_where_one_plays(tmp_path: Path) -> None:
     assert "agent claude" in done.out or "claude" in done.out
 
 
+@pytest.mark.slow
 def test_variables_say_what_flags_say(tmp_path: Path) -> None:
     project(tmp_path, {"rubrics": "judges"})
     scenario(
@@ -642,6 +662,7 @@ def test_variables_say_what_flags_say(tmp_path: Path) -> None:
     assert "agent sim/gpt-4o, judge sim/opus" in done.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["DELETE hypotheses/H-V1-report.md", "LINK hypotheses/H-V9.md"])
 def test_hostile_agents_change_verdicts_and_nothing_else(tmp_path: Path, order: str) -> None:
     made = project(tmp_path)
@@ -653,6 +674,7 @@ def test_hostile_agents_change_verdicts_and_nothing_else(tmp_path: Path, order: 
     assert "root:" not in json.dumps(report)
 
 
+@pytest.mark.slow
 def test_links_that_an_agent_made_are_shown_and_not_followed(tmp_path: Path) -> None:
     made = project(tmp_path)
     inputs = {
@@ -671,6 +693,7 @@ def test_links_that_an_agent_made_are_shown_and_not_followed(tmp_path: Path) -> 
     assert "root:" not in shown
 
 
+@pytest.mark.slow
 def test_what_cannot_be_kept_fails_the_turn(tmp_path: Path) -> None:
     made = project(tmp_path)
     scenario(tmp_path, "01-report", {**INPUTS, "turn-02-noise.md": "ODD pipe"}, EXPECTED)
@@ -679,6 +702,7 @@ def test_what_cannot_be_kept_fails_the_turn(tmp_path: Path) -> None:
     assert "left what cannot be kept" in whys(report, "01-report")["t02.turn_ended"]
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("order", "told"),
@@ -705,6 +729,7 @@ def test_a_folder_that_cannot_be_kept_fails_its_turn_and_no_report(
     assert not list(kept.glob("bad*")) + list(kept.glob("flood*")) + list(kept.glob("late*"))
 
 
+@pytest.mark.slow
 def test_a_report_that_cannot_be_written_is_not_announced(tmp_path: Path) -> None:
     made = project(tmp_path)
     (tmp_path / "reports").write_text("no folder")
@@ -720,6 +745,7 @@ def test_a_report_that_cannot_be_written_is_not_announced(tmp_path: Path) -> Non
     assert (tmp_path / "results/it/workdirs/02-1/source/interviews/lena.md").is_file()
 
 
+@pytest.mark.slow
 def test_working_folders_are_kept_where_that_is_asked(tmp_path: Path) -> None:
     made = project(tmp_path)
     scenario(tmp_path, "01-report", INPUTS, EXPECTED)
@@ -771,6 +797,7 @@ GOOD_PIN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "pinned",
     [
@@ -858,6 +885,7 @@ def test_a_branch_is_expected_to_cost_the_turns_left_and_all_its_judges(tmp_path
     assert found[turns]["agent"] == 0
 
 
+@pytest.mark.slow
 def test_other_judges_judge_the_same_material_again(tmp_path: Path) -> None:
     made = project(tmp_path)
     scenario(tmp_path, "01-report", INPUTS, EXPECTED)
@@ -970,6 +998,7 @@ async def wavers(turn):
 """
 
 
+@pytest.mark.slow
 def test_the_shape_that_is_pinned_is_that_of_most_runs_and_it_is_said_whose(
     tmp_path: Path,
 ) -> None:

@@ -218,6 +218,7 @@ def test_a_threshold_that_is_always_reached_is_told(tmp_path: Path) -> None:
     assert not any("content: " in note for note in notes)
 
 
+@pytest.mark.slow
 def test_two_scenarios_of_one_name_are_told(tmp_path: Path) -> None:
     made = project(tmp_path)
     for name in ("01", "02", "03"):
@@ -246,6 +247,7 @@ def test_an_adapter_that_is_named_itself_is_read_as_one(
     assert done.code == 0, done
 
 
+@pytest.mark.slow
 def test_a_folder_without_its_expected_file_hides_no_other_mistake(tmp_path: Path) -> None:
     made = project(tmp_path)
     scenario(tmp_path, "01", INPUTS, {"turns": {"turn-01": 1}})
@@ -257,6 +259,7 @@ def test_a_folder_without_its_expected_file_hides_no_other_mistake(tmp_path: Pat
     assert "is a list of turns" in told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("there", [".", "scenarios", "scenarios/01"])
 def test_the_adapter_is_the_same_wherever_one_stands(tmp_path: Path, there: str) -> None:
     made = project(tmp_path, {"scenarios": ["scenarios"], "agent": "sim/haiku"})
@@ -268,6 +271,7 @@ def test_the_adapter_is_the_same_wherever_one_stands(tmp_path: Path, there: str)
     assert "agent sim/haiku" in done.out
 
 
+@pytest.mark.slow
 def test_no_adapter_from_above_a_checkout_is_taken(tmp_path: Path) -> None:
     made = project(tmp_path, {"scenarios": ["own/scenarios"], "agent": "sim/haiku"})
     scenario(tmp_path / "own", "01", INPUTS, ANYTHING)
@@ -322,6 +326,7 @@ def test_a_link_out_of_a_scenario_is_a_mistake(tmp_path: Path, target: str) -> N
 NAMES = st.from_regex(r"(?:[a-z]{1,3}/){0,2}[a-z]{1,4}\.md", fullmatch=True)
 
 
+@pytest.mark.slow
 @given(st.dictionaries(NAMES, st.text(max_size=60), max_size=12))
 def test_a_turn_that_changes_nothing_modifies_nothing(
     tmp_path_factory: pytest.TempPathFactory, files: dict[str, str]
@@ -385,6 +390,7 @@ def test_front_matter_of_a_command_is_no_part_of_it(tmp_path: Path) -> None:
     assert not found.turns[3].command
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("prompts", "told"),
     [
@@ -403,6 +409,7 @@ def test_a_prompt_that_would_keep_what_came_in_from_the_agent_is_a_mistake(
     assert told in done.err
 
 
+@pytest.mark.slow
 def test_braces_of_no_place_are_said_as_they_are(tmp_path: Path) -> None:
     prompts = {"artifact": 'Answer as {"ok": true}. {input}', "folder": "There are new files."}
     made = project(tmp_path, {"scenarios": "scenarios", "prompts": prompts})

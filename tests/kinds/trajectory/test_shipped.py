@@ -39,6 +39,7 @@ def all_seven(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any]:
     return played(Project(tmp_path_factory.mktemp("shipped")), "trajectory")
 
 
+@pytest.mark.slow
 def test_the_simulated_agent_passes_all_seven(all_seven: tuple[Any, Any]) -> None:
     done, report = all_seven
     assert done.code == 0, done.out + done.err
@@ -75,6 +76,7 @@ def test_turns_write_real_files(all_seven: tuple[Any, Any]) -> None:
     assert run["pin"]["orphans"] == 0
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_fifty_sessions_at_once_leave_no_folder_behind(tmp_path: Path) -> None:
     done, report = played(
@@ -86,6 +88,7 @@ def test_fifty_sessions_at_once_leave_no_folder_behind(tmp_path: Path) -> None:
     assert not list((tmp_path / "results" / "it").glob(f"{FOLDERS}/*"))
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_planted_mistake_fails_what_it_is_about(mistake: str, tmp_path: Path) -> None:
@@ -101,6 +104,7 @@ def foreign(root: Path) -> Mapping[str, str]:
     return {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("variant", "code"), [("careful", 0), ("careless", 3)])
 def test_another_agent_with_other_words_is_judged_rightly(
     tmp_path: Path, variant: str, code: int
@@ -116,6 +120,7 @@ def test_another_agent_with_other_words_is_judged_rightly(
     assert lost == ([] if code == 0 else json.loads((tmp_path / "lost.json").read_text()))
 
 
+@pytest.mark.slow
 def test_options_are_taken_by_the_suite_that_ships(tmp_path: Path) -> None:
     project = Project(tmp_path)
     options = ("--runs", "2", "--scenarios", "01,05", "--skip-content", "--stop-after-turn", "1")
@@ -151,6 +156,7 @@ def test_options_that_mean_nothing_are_refused(
     assert told in done.err
 
 
+@pytest.mark.slow
 def test_the_shipped_folder_is_played_from_anywhere(tmp_path: Path) -> None:
     done, report = played(
         Project(tmp_path), str(SHIPPED), "--scenarios", "01", "--stop-after-turn", "1"

@@ -61,6 +61,7 @@ def cells_of(row: str) -> list[tuple[str, str]]:
     return [(shade, text) for shade, text in found]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scenario", "shade", "word"), [("01", "h4", "reached"), ("02", "h0", "missed")]
 )
@@ -86,6 +87,7 @@ def test_the_report_in_markdown_words_it_as_well(mixed: tuple[Project, Done]) ->
     assert "MISSED 01" not in told
 
 
+@pytest.mark.slow
 def test_headlines_name_no_threshold_that_is_not_of_all(mixed: tuple[Project, Done]) -> None:
     made, done = mixed
     told = made.matrix("report", "it", "--format", "github").out
@@ -97,6 +99,7 @@ def test_headlines_name_no_threshold_that_is_not_of_all(mixed: tuple[Project, Do
     assert re.search(r"^02 +5 +0 of 2 at 1 ", done.out, re.MULTILINE), done
 
 
+@pytest.mark.slow
 def test_one_threshold_for_all_is_named_as_it_is(tmp_path: Path) -> None:
     made, done = run_of(tmp_path, {"01": 0.8, "02": 0.8})
     assert done.code == 0, done

@@ -42,6 +42,7 @@ def missed(tmp_path_factory: pytest.TempPathFactory) -> Project:
 MISSED = "MISSED 01 t01.file_exists.2: 0 of 10"
 
 
+@pytest.mark.slow
 def test_what_was_missed_is_told_wherever_the_run_is_shown(missed: Project) -> None:
     shown = missed.matrix("show", "it")
     assert shown.code == 0, shown
@@ -90,6 +91,7 @@ def test_a_gate_says_what_else_is_other_than_it_was(missed: Project, change: str
     assert f"Other in {change} than in it: {told}" in " ".join(compared.out.split()), compared
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("metric", "count", "shows"),
     [("t02.said", 10, "agent: asked "), ("t01.said", 10, "agent: asked "), ("t02.filed", 10, "x")],
@@ -110,6 +112,7 @@ def test_people_are_shown_what_the_judge_was_shown(
         assert all(row["transcript"].startswith("input: ") for row in rows), "what came in"
 
 
+@pytest.mark.slow
 def test_who_judges_again_goes_by_what_the_run_keeps(missed: Project) -> None:
     done = missed.matrix(
         "rejudge", "it", "--judge", "judge", "--executor", "in-process", "--run-id", "anew"
@@ -143,6 +146,7 @@ def test_who_failed_counts_when_the_rest_is_judged_again(tmp_path: Path) -> None
     assert len(made.tables("anew").frame("calls", ["role"])) == 2
 
 
+@pytest.mark.slow
 def test_runs_that_all_failed_are_held_against_their_own_thresholds(tmp_path: Path) -> None:
     made = project(tmp_path)
     own = {"structural": 0.5, "content": 0.25}
@@ -172,6 +176,7 @@ def test_an_agent_that_was_rewritten_meanwhile_is_told(tmp_path: Path) -> None:
     assert told in " ".join(done.err.split()), done
 
 
+@pytest.mark.slow
 def test_what_passed_with_nothing_to_look_at_is_told(tmp_path: Path) -> None:
     made = project(tmp_path)
     kept = [{"no_orphan_evidence": True}, {"all_internal_links_valid": True}]
@@ -198,6 +203,7 @@ def test_repeats_are_of_rubrics(missed: Project) -> None:
     assert "--repeats: is how often each rubric is judged: name rubrics with --rubric" in done.err
 
 
+@pytest.mark.slow
 def test_who_judges_a_part_says_so(tmp_path: Path) -> None:
     made = project(tmp_path)
     judged = [
@@ -232,6 +238,7 @@ def test_a_comment_names_what_was_missed(missed: Project) -> None:
     )
 
 
+@pytest.mark.slow
 def test_six_turns_are_as_many_as_their_costs(tmp_path: Path) -> None:
     made = project(tmp_path)
     inputs = {f"turn-0{n}-a.md": f"WRITE a.md | {n}" for n in range(1, 7)}

@@ -28,6 +28,7 @@ def junit(made: Project) -> dict[str, ET.Element]:
     return {str(case.get("name")): case for case in ET.fromstring(done.out).iter("testcase")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("expected", "flags", "told"),
     [
@@ -49,6 +50,7 @@ def test_a_scenario_that_checks_nothing_is_a_mistake_before_the_start(
     assert not (tmp_path / "results").exists(), "nothing was started"
 
 
+@pytest.mark.slow
 def test_validate_says_it_of_every_such_scenario_at_once(tmp_path: Path) -> None:
     made = project(tmp_path)
     for name, expected in {"01": {"scenario": "a"}, "03": {"turns": []}}.items():
@@ -78,6 +80,7 @@ def test_what_still_checks_something_is_played(
     assert f"at most {turns} each" in done.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("expected", [SECOND, FINAL])
 def test_who_wants_the_first_turns_alone_is_told_that_nothing_of_them_is_checked(
     tmp_path: Path, expected: Any
@@ -108,6 +111,7 @@ def test_what_listed_judges_are_asked_about_is_checked(tmp_path: Path) -> None:
     assert done.code == 0, done
 
 
+@pytest.mark.slow
 def test_what_is_played_for_its_folders_is_said_to_check_nothing_and_never_passes(
     tmp_path: Path,
 ) -> None:
@@ -125,6 +129,7 @@ def test_what_is_played_for_its_folders_is_said_to_check_nothing_and_never_passe
         assert "no score, so there is nothing that it passed" in str(skipped.get("message"))
 
 
+@pytest.mark.slow
 def test_beside_others_it_is_skipped_with_the_reason(tmp_path: Path) -> None:
     made = project(tmp_path)
     scenario(tmp_path, "01", INPUTS, ANYTHING)

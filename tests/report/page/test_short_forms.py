@@ -36,6 +36,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return project
 
 
+@pytest.mark.slow
 def test_a_comment_is_short_and_begins_with_the_verdict(played: Project) -> None:
     done = played.matrix("report", "it", "--format", "github")
     assert done.code == 0, done
@@ -69,6 +70,7 @@ def test_junit_has_a_case_for_each_session_and_the_gate(played: Project) -> None
     assert "score" in (failure.text or "")
 
 
+@pytest.mark.slow
 def test_junit_has_the_cases_of_a_kind_that_has_any(tmp_path: Path) -> None:
     project = folders.project(tmp_path)
     turns = [{"turn": 1, "structural": [{"file_exists": "a.md"}, {"file_exists": "no.md"}]}]
@@ -101,6 +103,7 @@ def test_no_part_of_a_cell_is_a_formula(sign: str, before: str) -> None:
     assert no_formula("as it was: a=b - c@d") == "as it was: a=b - c@d"
 
 
+@pytest.mark.slow
 def test_one_session_is_a_page_or_markdown(played: Project) -> None:
     done = played.matrix("report", "it", "--session", "best", "-o", "one.html")
     assert done.code == 0, done
@@ -113,6 +116,7 @@ def test_one_session_is_a_page_or_markdown(played: Project) -> None:
     assert "a session is told as html or md" in wrong.err
 
 
+@pytest.mark.slow
 def test_no_file_is_replaced_unasked(played: Project) -> None:
     (played.folder / "mine.txt").write_text("mine")
     os.mkfifo(played.folder / "pipe")
@@ -134,6 +138,7 @@ def test_an_unknown_form_is_told_with_those_there_are(played: Project) -> None:
     assert "--format: found 'pdf'; a report is one of html, md, github, junit, csv" in done.err
 
 
+@pytest.mark.slow
 def test_what_notebooks_show_is_short_and_framed(played: Project) -> None:
     run = open_run(played.path("it"))
     shown = run._repr_html_()
@@ -154,6 +159,7 @@ def test_two_sessions_that_share_a_draw_are_taken_where_none_are_named(played: P
     assert frame.loc[one, "score"] <= frame.loc[two, "score"]
 
 
+@pytest.mark.slow
 def test_every_chart_of_the_page_is_given_by_its_name(played: Project) -> None:
     run = open_run(played.path("it"))
     page = run.report()
@@ -197,6 +203,7 @@ def test_no_text_becomes_markup_in_a_notebook(text: str) -> None:
         assert harmless(html) == html
 
 
+@pytest.mark.slow
 def test_junit_and_csv_say_that_models_were_simulated(played: Project) -> None:
     root = ET.fromstring(played.matrix("report", "it", "--format", "junit").out)
     for suite in root.iter("testsuite"):
@@ -206,6 +213,7 @@ def test_junit_and_csv_say_that_models_were_simulated(played: Project) -> None:
     assert {row["simulated"] for row in rows} == {"true"}
 
 
+@pytest.mark.slow
 def test_a_comment_tells_of_the_gates_that_failed_first(tmp_path: Path) -> None:
     project = Project(tmp_path)
     project.write(counter_spec(options={"turns": 2}, per_cell=12))
@@ -222,6 +230,7 @@ def test_a_comment_tells_of_the_gates_that_failed_first(tmp_path: Path) -> None:
     assert len(gates_told) == 2
 
 
+@pytest.mark.slow
 def test_a_comment_of_many_variants_has_the_best_first_and_how_many_more(tmp_path: Path) -> None:
     project = Project(tmp_path)
     spec = counter_spec(factors={"step": [1, 2, 3, 4, 5, 9]}, options={"turns": 2}, per_cell=12)

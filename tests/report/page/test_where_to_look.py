@@ -47,6 +47,7 @@ def _chat(folder: Path, *levels: str) -> Project:
     return project
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_session_is_read_for_its_worst_turn_and_a_failed_one_for_its_last(tmp_path: Path) -> None:
     project = _chat(tmp_path, "crowded", "warned", "broken", "sound")
@@ -97,6 +98,7 @@ def checked(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return project
 
 
+@pytest.mark.slow
 def test_what_a_kind_says_of_its_run_comes_first_where_nothing_is_compared(
     checked: Project,
 ) -> None:

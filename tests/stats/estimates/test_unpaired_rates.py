@@ -123,6 +123,7 @@ def test_strata_weigh_alike() -> None:
         newcombe_unpaired([Count(3, 2)], [Count(2, 2)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", [0.5, 0.9])
 def test_equal_rates_of_several_scenarios_seldom_differ(table_of: Any, level: float) -> None:
     rng, files, sizes = np.random.default_rng(6), 400, ((4, 20), (8, 30), (6, 6))
@@ -161,6 +162,7 @@ def test_a_verdict_on_yes_no_rows_follows_from_their_counts(table_of: Any) -> No
     assert (found[0].kind, found[0].winner) == ("winner", 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "m"), [(12, 60), (30, 300), (50, 500)])
 def test_verdicts_on_equal_yes_no_rows_err_as_often_as_they_say(
     table_of: Any, n: int, m: int

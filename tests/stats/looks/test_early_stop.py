@@ -133,6 +133,7 @@ def test_the_adjusted_lead_is_right_in_the_middle_and_its_interval_covers(design
     assert coverage(adjusted, TRUE) >= 0.93
 
 
+@pytest.mark.slow
 def test_among_runs_that_crossed_a_part_of_the_excess_is_left() -> None:
     """As the docstring says: they are the better part of all runs, which no ordering undoes."""
     stopped = stops(PLANNED, TRUE, 1000, seed=1)
@@ -148,6 +149,7 @@ def test_it_covers_whatever_the_difference(true: float) -> None:
     assert np.median(adjusted[0]) == pytest.approx(true, abs=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("design", [PLANNED, OPEN_ENDED])
 def test_a_decision_that_waited_for_something_else_is_covered_too(design: Any) -> None:
     adjusted = stops(design, TRUE, 600, seed=4, gated=True).adjusted()
@@ -210,6 +212,7 @@ def test_looks_that_could_not_end_the_run_take_nothing_away() -> None:
     assert estimates[-1] == pytest.approx(0.6)
 
 
+@pytest.mark.slow
 def test_many_looks_are_thinned_and_how_far_hardly_matters() -> None:
     """Of 1,001 looks every third is kept; every fourth would give the same to a per cent."""
     looks = np.arange(10, 1011)

@@ -45,6 +45,7 @@ def verdicts(
     return Counter((one.winner, one.decided_at) for one in found)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("draw", [normal, skewed, ternary])
 @pytest.mark.parametrize(("engine", "bound"), [("planned", 0.06), ("open-ended", 0.05)])

@@ -68,6 +68,8 @@ def test_smaller_margins_only_ever_take_more_pairs(margin: float, sequential: bo
     assert strict >= none
 
 
+@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["fixed", "planned", "open-ended"])
 @pytest.mark.parametrize(("k", "rate"), [(2, 0.02), pytest.param(4, 0.05, marks=pytest.mark.slow)])
 def test_with_failures_the_winner_is_named_as_often_as_was_planned_for(
@@ -89,6 +91,8 @@ def test_with_failures_the_winner_is_named_as_often_as_was_planned_for(
     assert 0.8 - 0.03 - 3 * sqrt(0.16 / runs) <= named / runs <= most + 0.03
 
 
+@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("k", "rate", "effect"),
@@ -122,6 +126,7 @@ def test_a_plan_counts_the_rounds_that_are_left_with_a_pair_to_compare(
         assert named / runs <= promised + 0.03 + error
 
 
+@pytest.mark.slow
 @given(st.integers(10, 200), st.integers(1, 6), st.floats(0.01, 0.6), st.sampled_from(ENGINES))
 def test_scores_that_are_missing_only_ever_take_chance_away(
     n: int, pairs: int, missing: float, engine: Any
@@ -156,6 +161,7 @@ def test_every_kind_of_plan_keeps_its_promise(engine: Any, k: int, rate: float) 
     assert kept.another <= 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("world", YES_NO[:2], ids=lambda world: f"{world.best}-{world.other}")
 def test_a_plan_for_yes_no_scores_counts_the_pairs_that_have_to_differ(

@@ -76,6 +76,7 @@ def test_power_is_that_of_an_independent_library(n: int, effect: float) -> None:
         assert power_of_rounds(n, effect, 1.0, goal) == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.slow
 @given(effects, st.floats(0.1, 20), st.floats(0.3, 0.99), st.integers(2, 6))
 def test_the_pairs_needed_have_the_power_and_one_fewer_does_not(
     d: float, sd: float, power: float, k: int
@@ -168,6 +169,7 @@ def test_few_rounds_of_open_ended_show_what_other_code_has_counted(
     assert power_of_rounds(rounds, effect, 1.0, goal) == pytest.approx(reached, abs=0.017)
 
 
+@pytest.mark.slow
 @given(st.integers(10, 250), st.floats(0.1, 2.0), st.sampled_from([2, 4, 8]))
 def test_more_rounds_of_open_ended_show_more_and_the_smallest_has_the_chance(
     n: int, effect: float, k: int

@@ -52,6 +52,7 @@ def test_rivals_that_fail_alike_are_as_without_their_own_rates() -> None:
         assert told.chance(60) == pytest.approx(alike.chance(60), abs=0.05)
 
 
+@pytest.mark.slow
 def test_a_rival_that_fails_more_makes_the_gate_no_harder() -> None:
     for sequential in (False, True):
         gates = [

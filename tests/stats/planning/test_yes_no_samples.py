@@ -44,6 +44,7 @@ def test_a_chance_is_that_of_the_verdicts_rule(
     assert found == pytest.approx(enumerated(n, winner, loser, variants - 1), abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("winner", "loser"), RATES)
 def test_what_a_plan_promises_the_verdict_reaches(winner: float, loser: float) -> None:
     need = rounds_to_win(

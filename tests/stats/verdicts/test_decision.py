@@ -60,6 +60,7 @@ def test_equal_variants_are_each_best_with_about_one_chance_in_k(k: int) -> None
     assert sum(one or 0.0 for one in found.chance_best) == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("k", "missing"), [(2, 0.0), (4, 0.0), (4, 0.15)])
 def test_what_is_claimed_comes_true_under_the_prior(k: int, missing: float) -> None:
     """Means drawn from the prior: chances and losses are right on average, for the best and all."""

@@ -208,6 +208,7 @@ def test_the_open_ended_p_value_reaches_the_level_exactly_when_the_interval_excl
         assert (pair.p < pair.level) == (pair.crossed == 1)
 
 
+@pytest.mark.slow
 def test_a_very_long_plan_reports_the_last_look_that_was_made(normal_table: Any) -> None:
     boundary = Boundary("planned", 0.05, 2000)
     looks = [n for n in range(10, 60) if boundary.last_look(n) == n]

@@ -30,6 +30,7 @@ def winners(
     return Counter(fixed_n_verdict(table_of(run), rules).winner for run in scores)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize(("k", "runs"), [(2, 2500), (3, 1500), (4, 1000)])
 def test_equal_variants_name_a_winner_at_most_as_often_as_declared(
@@ -55,6 +56,7 @@ def test_a_planted_effect_is_found_as_often_as_theory_says(table_of: Any) -> Non
     assert named[0] / runs < 0.005
 
 
+@pytest.mark.slow
 def test_a_variant_that_fails_beyond_the_margin_rarely_wins(table_of: Any) -> None:
     runs, margin = 600, 0.05
     rng = np.random.default_rng(11)
@@ -73,6 +75,7 @@ FEW_VALUES = (0.05, 0.02, 0.93)
 """Chances of 0, .5 and 1."""
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("sizes", "draw"),

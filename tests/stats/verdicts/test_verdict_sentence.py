@@ -360,6 +360,7 @@ def test_a_gate_that_is_not_settled_yet_is_named_while_the_run_goes_on(normal_ta
     assert sentence.endswith("; about 12 more rounds needed.")
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(150))
 @given(
     st.integers(1, 60), st.integers(0, 30), st.integers(2, 4), st.integers(0, 2**32 - 1),

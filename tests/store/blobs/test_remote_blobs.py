@@ -124,6 +124,7 @@ def test_what_one_node_stored_is_restored_on_another_from_the_journals_node(
     assert other.sent == set()
 
 
+@pytest.mark.slow
 def test_only_what_the_journals_node_has_not_travels(tmp_path: Path, home: BlobStore) -> None:
     one, other = Node(tmp_path / "one", server_of(home)), Node(tmp_path / "two", server_of(home))
     fill(one.root)

@@ -197,6 +197,7 @@ def test_content_comes_back_whole_and_says_its_length_without_being_unpacked(
         assert on_disk < len(content) / 100
 
 
+@pytest.mark.slow
 @given(operations=st.lists(OPERATION, max_size=40))
 @settings(max_examples=examples(150))
 def test_whatever_was_done_every_stored_state_comes_back_exactly(

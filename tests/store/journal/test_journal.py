@@ -167,6 +167,7 @@ def test_a_batch_that_cannot_be_written_whole_is_not_written_at_all(path: Path) 
     writer.close()
 
 
+@pytest.mark.slow
 def test_on_a_full_disk_the_failed_batch_leaves_nothing_and_the_rest_stays(path: Path) -> None:
     limit = 400_000
     done = subprocess.run(
@@ -270,6 +271,7 @@ def test_what_comes_after_the_first_bodies_is_written_in_terms_of_them(path: Pat
     writer.close()
 
 
+@pytest.mark.slow
 def test_a_dictionary_is_made_once_and_used_by_every_later_writer(path: Path) -> None:
     writer = JournalWriter(path)
     while bodies(path)[-1:] == [] or bodies(path)[-1][:1] != LEARNED:

@@ -50,6 +50,7 @@ def _sizes(journal: Path) -> dict[str, list[int]]:
     return {session_id: steps for session_id, steps in found.items() if len(steps) > 1}
 
 
+@pytest.mark.slow
 def test_fifty_turns_of_a_play_test_fit_into_185_kilobytes(sizes: dict[str, list[int]]) -> None:
     turns = sum(len(steps) for steps in sizes.values())
     assert turns > 60, "too short to be of ordinary length"

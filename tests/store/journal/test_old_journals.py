@@ -72,6 +72,7 @@ def test_a_finished_play_test_has_all_its_rows_and_texts(kept: Path) -> None:
     assert {len(found) for found in api.open_run(run_dir).sessions()["session_id"]} == {16}
 
 
+@pytest.mark.slow
 def test_a_killed_run_is_resumed_to_the_tables_of_an_undisturbed_one(kept: Path) -> None:
     run_dir = kept / "counter"
     reader = JournalReader(run_dir / JOURNAL_NAME)

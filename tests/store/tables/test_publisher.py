@@ -121,6 +121,7 @@ def test_any_split_into_steps_flushes_and_restarts_gives_the_rows_the_journal_me
         assert shown(run_dir) == expected(entries)
 
 
+@pytest.mark.slow
 def test_projecting_twice_gives_identical_tables(tmp_path: Path) -> None:
     write_journal(tmp_path, tell(LONG_STORY))
     publish_all(tmp_path, entries=3)
@@ -345,6 +346,7 @@ class SnapshotDisk(FastDisk):
         shutil.copytree(self._run_dir, self.copies[-1], ignore=without)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_killed_between_any_two_renames_or_removals_the_tables_come_out_the_same(
     tmp_path: Path,

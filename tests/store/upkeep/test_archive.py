@@ -39,6 +39,7 @@ def test_a_restored_journal_is_the_one_that_was_packed_bit_for_bit(run_dir: Path
     assert not (run_dir / ARCHIVE_NAME).exists()
 
 
+@pytest.mark.slow
 def test_an_archived_run_is_listed_summarised_and_compared_as_before(run_dir: Path) -> None:
     before = api.open_run(run_dir).compare("prompt").sentence
     rows = api.open_run(run_dir).sessions()

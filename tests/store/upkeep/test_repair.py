@@ -84,6 +84,7 @@ def test_tables_after_a_repair_equal_those_before_the_damage(
         assert compare_tables(broken, sound / run) == []
 
 
+@pytest.mark.slow
 def test_a_repair_counts_rows_and_leaves_the_journal_as_it_is(sound: Path, tmp_path: Path) -> None:
     shutil.copytree(sound / "play", tmp_path / "play")
     journal = (tmp_path / "play" / JOURNAL_NAME).read_bytes()
