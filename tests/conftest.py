@@ -23,12 +23,19 @@ _ROOM = 4 << 30
 def pytest_configure(config: pytest.Config) -> None:
     """Where what is long is left out, samples are short."""
     sampling.choose(short="not long" in config.option.markexpr)
-    if _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > _ROOM:
+    if _has_room():
         # journals wait for the disk in every transaction, which is half the time of many tests
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
     home = tempfile.mkdtemp(prefix="matrix-state-")  # runs are marked by a key of their user's
     config.stash[_HOME] = os.environ["XDG_STATE_HOME"] = home
     os.environ["MATRIX_REPORT"] = "0"  # a page takes seconds, and has tests of its own
+
+
+def _has_room() -> bool:
+    """Whether folders of tests can be in memory: programs of theirs run from there, too."""
+    if not _MEMORY.is_dir() or os.statvfs(_MEMORY).f_flag & os.ST_NOEXEC:
+        return False
+    return shutil.disk_usage(_MEMORY).free > _ROOM
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
