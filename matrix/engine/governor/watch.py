@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from matrix.admission.ledger import Balance
 from matrix.admission.rates import RateGroup
@@ -42,11 +43,8 @@ class GovernorWatch:
         self._overrun += entry.overrun
         self._log.error(
             "money.overrun",
-            session=entry.key.session_id,
-            call=str(entry.key),
-            attempt=entry.attempt,
+            **_attempt(entry),
             role=entry.role,
-            model=entry.model,
             agent=entry.agent,
             cost_usd=to_usd(entry.cost + entry.overrun),
             hold_usd=to_usd(entry.held),
@@ -57,10 +55,17 @@ class GovernorWatch:
     def _presumed(self, entry: Settled) -> None:
         self._log.warning(
             "money.presumed_spent",
-            session=entry.key.session_id,
-            call=str(entry.key),
-            attempt=entry.attempt,
-            model=entry.model,
+            **_attempt(entry),
             error=entry.error_class or "UsageMissing",
             usd=to_usd(entry.cost),
         )
+
+
+def _attempt(entry: Settled) -> dict[str, Any]:
+    """Which attempt an event is about."""
+    return {
+        "session": entry.key.session_id,
+        "call": str(entry.key),
+        "attempt": entry.attempt,
+        "model": entry.model,
+    }

@@ -17,13 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from matrix.stats.estimates.proportions import discordant_needed
-from matrix.stats.estimates.samples import refuse
 from matrix.stats.estimates.student import t_quantile
 from matrix.stats.looks.boundary import Boundary
 from matrix.stats.planning.gate_chance import DRAWS, horizon_of
-from matrix.stats.planning.paired_rounds import wrong_sizes
 from matrix.stats.planning.power import PowerGoal, power_of_rounds
-from matrix.stats.planning.yes_no_samples import smallest_shown
+from matrix.stats.planning.yes_no_samples import refuse_values, smallest_shown
 from matrix.stats.rounds.rules import MIN_ROUNDS
 
 MOST_PAIRS: Final = 2048
@@ -51,10 +49,7 @@ class YesNoScores:
 
     def __post_init__(self) -> None:
         """Raise ``ValueError`` that names every mistake."""
-        problems = []
-        if not self.apart > 0.0:
-            problems.append(f"two values are more than 0 apart; got {self.apart}")
-        refuse(problems + wrong_sizes(self.pairs, self.missing))
+        refuse_values(self.apart, self.pairs, self.missing)
 
     def chance(self, n: int, effect: float, sd: float, goal: PowerGoal) -> float:
         """Chance that ``n`` rounds show ``effect`` over every rival, in enough differing pairs.

@@ -42,10 +42,7 @@ class YesNoSamples:
 
     def __post_init__(self) -> None:
         """Raise ``ValueError`` that names every mistake."""
-        problems = []
-        if not self.apart > 0.0:
-            problems.append(f"two values are more than 0 apart; got {self.apart}")
-        refuse(problems + wrong_sizes(1, self.missing))
+        refuse_values(self.apart, 1, self.missing)
 
     def chance(self, n: int, effect: float, sd: float, goal: PowerGoal) -> float:
         """Chance that ``n`` rows of each variant show ``effect`` over every rival.
@@ -89,6 +86,18 @@ class _OfTwoValues(Protocol):
     @property
     def opens(self) -> int: ...
     def chance(self, n: int, effect: float, sd: float, goal: PowerGoal) -> float: ...
+
+
+def refuse_values(apart: float, pairs: int, missing: float) -> None:
+    """Refuse scores of two values that cannot be.
+
+    Raises:
+        ValueError: Every mistake in them.
+    """
+    problems = []
+    if not apart > 0.0:
+        problems.append(f"two values are more than 0 apart; got {apart}")
+    refuse(problems + wrong_sizes(pairs, missing))
 
 
 def smallest_shown(scores: _OfTwoValues, n: int, sd: float, goal: PowerGoal) -> float | None:

@@ -87,7 +87,24 @@ class View:
 
 def scan(root: Path) -> dict[str, int]:
     """Path -> modification time in ns, of every plain file that is not hidden."""
-    found: dict[str, int] = {}
+    return {
+        path: entry.stat(follow_symlinks=False).st_mtime_ns
+        for path, entry in _entries(root)
+        if entry.is_file(follow_symlinks=False)
+    }
+
+
+def links_in(root: Path) -> dict[str, str]:
+    """Path -> target of every symbolic link that is not hidden; none is followed."""
+    return {
+        path: os.readlink(entry.path)  # noqa: PTH115  as it is
+        for path, entry in _entries(root)
+        if entry.is_symlink()
+    }
+
+
+def _entries(root: Path) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """Path and entry of all that is no folder and is not hidden; no link is followed."""
     waiting = [(root, "")]
     while waiting:
         folder, prefix = waiting.pop()
@@ -97,27 +114,8 @@ def scan(root: Path) -> dict[str, int]:
                     continue
                 if entry.is_dir(follow_symlinks=False):
                     waiting.append((folder / entry.name, f"{prefix}{entry.name}/"))
-                elif entry.is_file(follow_symlinks=False):
-                    stamp = entry.stat(follow_symlinks=False).st_mtime_ns
-                    found[prefix + entry.name] = stamp
-    return found
-
-
-def links_in(root: Path) -> dict[str, str]:
-    """Path -> target of every symbolic link that is not hidden; none is followed."""
-    found: dict[str, str] = {}
-    waiting = [(root, "")]
-    while waiting:
-        folder, prefix = waiting.pop()
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                if entry.name.startswith("."):
-                    continue
-                if entry.is_symlink():
-                    found[prefix + entry.name] = os.readlink(entry.path)  # noqa: PTH115  as it is
-                elif entry.is_dir(follow_symlinks=False):
-                    waiting.append((folder / entry.name, f"{prefix}{entry.name}/"))
-    return found
+                else:
+                    yield prefix + entry.name, entry
 
 
 def told_links(before: Mapping[str, str], now: Mapping[str, str]) -> str:

@@ -37,7 +37,7 @@ from matrix.store.foreign.tabular.names import (
     plain,
     spoken,
 )
-from matrix.store.foreign.tabular.numbers import number_of, score_of
+from matrix.store.foreign.tabular.numbers import number_of, says_failed, score_of
 from matrix.store.foreign.tabular.statuses import meaning_of
 from matrix.store.foreign.tabular.table import (
     YES_OR_NO,
@@ -136,8 +136,8 @@ def columns_of(
         return table.currencies.get(place, DOLLARS) == DOLLARS
 
     def scored(place: int) -> bool:
-        found = {score_of(cell, failed) for cell in finder.cells(place)} - {None}
-        return bool(found) and not any(isinstance(one, str) for one in found)
+        cells = (cell for cell in finder.cells(place) if not says_failed(cell, failed))
+        return is_numeric(cells, words=True, percent=True)
 
     failed = frozenset(map(spoken, wishes.failed))
     variants = tuple(finder.named("--variant", one) for one in wishes.variants)
@@ -272,9 +272,10 @@ def columns_of(
     metrics = list[int]()
     for place in free:
         if (name := table.headers[place].strip()) and name not in twice:
-            if why := why_no_metric(list(finder.cells(place))):
+            cells_here = list(finder.cells(place))
+            if why := why_no_metric(cells_here):
                 why_left.setdefault(place, f" ({why})")
-            elif is_metric(finder.cells(place)):
+            elif is_metric(cells_here):
                 metrics.append(place)
     return Columns(
         unit=unit,

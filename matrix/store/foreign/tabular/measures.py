@@ -16,7 +16,7 @@ def measures_told(tables: Sequence[ForeignTable], roles: Sequence[Columns]) -> s
     """That rows are scores of several kinds, which a column names, in words; empty where none are.
 
     A mean over all of them is of nothing. Of a name that may be of anything, only where rows of a
-    unit and variant have several of its values, or, without units, every variant has each.
+    variant, and of a unit if there is one, have several of its values in most cases.
     """
     for table, own in zip(tables, roles, strict=True):
         used = {own.unit, own.within, own.score, own.scenario, own.repeat, *own.variants}
@@ -32,11 +32,18 @@ def measures_told(tables: Sequence[ForeignTable], roles: Sequence[Columns]) -> s
             shortly = listed(list(found)[:_TOLD]) + " ..." * (len(found) > _TOLD)
             return (
                 f"{in_line(header)} says what was measured ({shortly}), and a mean over several "
-                "measures is of nothing: keep the rows of one, or make a column of each (pandas: "
-                f"pivot_table(index=[...], columns={header!r}, values=...).reset_index()); "
+                f"measures is of nothing: {one_of_each(header)}; "
                 f"--scenario {in_line(header)} is for measures on one scale"
             )
     return ""
+
+
+def one_of_each(header: str) -> str:
+    """What becomes of rows that a column says the measure of."""
+    return (
+        "keep the rows of one, or make a column of each "
+        f"(pandas: pivot_table(index=[...], columns={header!r}, values=...).reset_index())"
+    )
 
 
 _MOST_MEASURES: Final = 50

@@ -62,11 +62,11 @@ def words_among_numbers(cells: Iterable[object]) -> str:
     """
     word, number = "", False
     for cell in cells:
-        found = number_of(cell, words=True, percent=True)
         if isinstance(cell, bool) or (isinstance(cell, str) and cell.strip().casefold() in _WORDS):
             word = word or str(cell).strip()
-        elif isinstance(found, float) and found not in (0.0, 1.0):
-            number = True
+        elif not number:
+            found = number_of(cell, words=True, percent=True)
+            number = isinstance(found, float) and found not in (0.0, 1.0)
         if word and number:
             return word
     return ""

@@ -17,6 +17,7 @@ from matrix.store.foreign.results import (
 )
 from matrix.store.foreign.tabular.columns import Columns
 from matrix.store.foreign.tabular.currencies import Cell
+from matrix.store.foreign.tabular.measures import one_of_each
 from matrix.store.foreign.tabular.names import MAY_MEASURE, MEASURES, is_whose, plain
 from matrix.store.foreign.tabular.table import ForeignTable, cell_text
 from matrix.store.foreign.tabular.units.belonging import Key
@@ -49,7 +50,6 @@ def as_repeats(
     lines = lines_of(tables)
     first, own = tables[0], roles[0]
     used = {own.unit, own.within, own.score, own.cost, own.scenario, *own.variants}
-
     ended = {own.status, own.error, *own.flags}
 
     def values(header: str, groups: Sequence[Sequence[int]]) -> list[list[str]]:
@@ -88,17 +88,17 @@ def as_repeats(
 
     def telling(groups: Sequence[Sequence[int]]) -> tuple[str, Telling]:
         most = max(map(len, groups))
-        for place, header in enumerate(first.headers):
-            if place not in used and few(header, most) and tells(header, groups):
+        free = [
+            (place, header)
+            for place, header in enumerate(first.headers)
+            if place not in used and few(header, most)
+        ]
+        for place, header in free:
+            if tells(header, groups):
                 how: Telling = "its end" if place in ended else "column"
                 return in_line(header[:LONGEST_NAME]), how
-        for place, header in enumerate(first.headers):
-            if (
-                place not in ended
-                and place not in used
-                and few(header, most)
-                and crosses(header, groups)
-            ):
+        for place, header in free:
+            if place not in ended and crosses(header, groups):
                 return in_line(header[:LONGEST_NAME]), "in part"
         within = first.headers[own.within] if own.within >= 0 else ""
         if tells(within, groups):
@@ -188,10 +188,7 @@ def _not_said(
             "alone"
         )
     if plain(column) in MEASURES | MAY_MEASURE:
-        return (
-            f"{twice}, and what was measured: keep the rows of one, or make a column of each "
-            f"(pandas: pivot_table(index=[...], columns={column!r}, values=...).reset_index())"
-        )
+        return f"{twice}, and what was measured: {one_of_each(column)}"
     return (
         f"{twice}: say --repeat "
         f"{column} where they are repeats, or --variant {column}, beside the others, where it was "
