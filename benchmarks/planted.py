@@ -65,8 +65,8 @@ def measure(agents: str, judge: str, max_cost: float | None) -> str:
         MatrixError: A model cannot be asked, or the cap was reached.
     """
     from matrix import api
-    from matrix.report.compare.judge_check import check_judge
-    from matrix.report.compare.judge_check_text import check_as_text
+    from matrix.report.compare.judges.judge_check import check_judge
+    from matrix.report.compare.judges.judge_check_text import check_as_text
     from matrix.store.reading.reader import RunTables
     from matrix.store.shared.labels import Label, judged_values
 

@@ -73,7 +73,7 @@ def label(
     from matrix.api.sessions.labelling import check_labels, labelling, read_label_file, write_labels
     from matrix.cli.printing import print_json, text_width
     from matrix.model.errors import BadInput, Mistake
-    from matrix.report.compare.judge_check_text import check_as_data, check_as_text
+    from matrix.report.compare.judges.judge_check_text import check_as_data, check_as_text
 
     if sum((write is not None, read is not None, check)) > 1:
         told = "give one of --write, --read and --check"

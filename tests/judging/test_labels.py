@@ -15,8 +15,8 @@ import pytest
 from matrix.api.sessions.labelling import labelling, value_of
 from matrix.engine.prepare.spec_files import SPEC_NAME
 from matrix.kinds.protocol import LabelQuestion
-from matrix.report.compare.judge_check import ENOUGH, check_judge, standing_of
-from matrix.report.compare.judge_check_text import check_as_text
+from matrix.report.compare.judges.judge_check import ENOUGH, check_judge, standing_of
+from matrix.report.compare.judges.judge_check_text import check_as_text
 from matrix.store.shared.labels import JudgeId, Label, LabelledTranscript
 from tests.executors.programs import Project, counter_spec
 
@@ -313,7 +313,7 @@ def test_people_correct_a_judge_that_favours_a_variant(project: Project) -> None
 
 def test_few_labels_are_believed_alone_and_the_judge_never_turns_people_round() -> None:
     """A weight estimated from four labels can be anything: here it would be -7."""
-    from matrix.report.compare.labelled import _powered
+    from matrix.report.compare.judges.labelled import _powered
 
     people, judge = np.array([3.0, 2.0, 4.0, 4.0]), np.array([3.2, 3.3, 3.1, 3.0])
     elsewhere = np.full(30, 4.5)

@@ -112,7 +112,7 @@ def ended_run(run: Run) -> EndedRun:
 
 def _judge(run: Run) -> dict[str, JSON]:
     """What is known of a run's judges, as its summary says it."""
-    from matrix.report.compare.labelled import standing_in
+    from matrix.report.compare.judges.labelled import standing_in
     from matrix.report.run.judging_notes import judging_notes
     from matrix.store.reading.reader import RunTables
 

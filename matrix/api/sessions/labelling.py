@@ -37,8 +37,8 @@ from matrix.model.files import read_plain
 from matrix.model.lines import no_formula
 from matrix.model.records import Message, storable_text
 from matrix.model.seeds import derive_seed
-from matrix.report.compare.judge_check import JudgeCheck, check_judge
-from matrix.report.compare.labelled import names_of_transcripts
+from matrix.report.compare.judges.judge_check import JudgeCheck, check_judge
+from matrix.report.compare.judges.labelled import names_of_transcripts
 from matrix.report.text import harmless
 from matrix.store.foreign.results import RowFaults, shown
 from matrix.store.reading.checkpoints import Moments

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from matrix.model.lines import in_line
 from matrix.model.metrics import unit_of
-from matrix.report.compare.labelled import by_parts
+from matrix.report.compare.judges.labelled import by_parts
 from matrix.report.compare.unscored import uncounted_places
 from matrix.report.text import metric_value, names_listed, plural
 from matrix.stats import Comparison, Interval, mcnemar

@@ -15,9 +15,9 @@ from matrix.kinds.protocol import measure_told
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.metrics import direction_told, name_of, unit_of
 from matrix.report.compare.cautions import cautions_of
-from matrix.report.compare.judge_bias import BiasDifference
-from matrix.report.compare.labelled import ByPeople
-from matrix.report.compare.labels_elsewhere import ErrsElsewhere
+from matrix.report.compare.judges.judge_bias import BiasDifference
+from matrix.report.compare.judges.labelled import ByPeople
+from matrix.report.compare.judges.labels_elsewhere import ErrsElsewhere
 from matrix.report.compare.left_out import LeftOut, left_out_of
 from matrix.report.compare.matching import factor_matchup, whole_matchup
 from matrix.report.compare.matchup import AVERAGED, Matchup

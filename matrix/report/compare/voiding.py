@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from matrix.model.records import JSON
-from matrix.report.compare.judge_bias import lead_falls, likeness_falls
-from matrix.report.compare.labelled import ByPeople, by_people
-from matrix.report.compare.labels_elsewhere import errs_elsewhere
+from matrix.report.compare.judges.judge_bias import lead_falls, likeness_falls
+from matrix.report.compare.judges.labelled import ByPeople, by_people
+from matrix.report.compare.judges.labels_elsewhere import errs_elsewhere
 from matrix.report.compare.study_words import Figures
 from matrix.report.text import ends_as_data, ends_of
 from matrix.stats.rounds.rules import VerdictKind
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from matrix.report.compare.compare import MatchupVerdict
-    from matrix.report.compare.judge_bias import BiasDifference
-    from matrix.report.compare.judge_check import Standing
+    from matrix.report.compare.judges.judge_bias import BiasDifference
+    from matrix.report.compare.judges.judge_check import Standing
     from matrix.stats import Comparison
 
 

@@ -15,8 +15,8 @@ from matrix.engine.run.interim_looks import declared_rules
 from matrix.model.metrics import FAILED
 from matrix.model.records import JSON
 from matrix.report.compare.changes import changes_between, other_rules
-from matrix.report.compare.judge_bias import BiasDifference, gate_without_error
-from matrix.report.compare.labelled import by_parts, by_people
+from matrix.report.compare.judges.judge_bias import BiasDifference, gate_without_error
+from matrix.report.compare.judges.labelled import by_parts, by_people
 from matrix.report.compare.left_out import (
     LeftOut,
     failures_of_all,

@@ -18,8 +18,8 @@ import numpy as np
 from matrix.engine.run.interim_looks import declared_rules
 from matrix.model.metrics import FAILED, SESSION_METRICS
 from matrix.model.records import JSON
-from matrix.report.compare.judge_bias import BiasRow, without_error
-from matrix.report.compare.labelled import by_parts, by_people
+from matrix.report.compare.judges.judge_bias import BiasRow, without_error
+from matrix.report.compare.judges.labelled import by_parts, by_people
 from matrix.report.compare.matchup import Floats, Matchup
 from matrix.report.text import (
     digits_shown,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from matrix.model.money import show_usd
-from matrix.report.run.command import failings
+from matrix.report.run.endings import failings
 from matrix.report.text import columns, harmless
 from matrix.store.run.made_here import is_made_here
 from matrix.store.run.run_folder import ListedRun

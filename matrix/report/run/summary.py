@@ -19,8 +19,8 @@ from matrix.kinds.protocol import Kind
 from matrix.model.errors import BadInput, KindUnusable
 from matrix.model.spec.judges import JUDGES
 from matrix.report.compare.compare import FactorComparison, WholeRun, compare_factor, whole_run
-from matrix.report.compare.judge_check import Standing
-from matrix.report.compare.labelled import labels_beside, standing_in
+from matrix.report.compare.judges.judge_check import Standing
+from matrix.report.compare.judges.labelled import labels_beside, standing_in
 from matrix.report.compare.unscored import Unscored
 from matrix.report.compare.voiding import standing_beside
 from matrix.report.run.agent_doubts import AgentDoubt, agent_doubts

@@ -8,8 +8,7 @@ from matrix.model.entries import NEEDLESS
 from matrix.model.money import show_usd
 from matrix.report.compare.compare import VariantRow
 from matrix.report.compare.unscored import unscored_told
-from matrix.report.run.command import command_facts, failings
-from matrix.report.run.endings import ErrorClass
+from matrix.report.run.endings import ErrorClass, command_facts, failings
 from matrix.report.run.judging_notes import unjudged_lines
 from matrix.report.run.rejudged import rejudged_lines
 from matrix.report.run.replayed import replayed_as_text

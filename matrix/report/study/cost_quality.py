@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from matrix.report.compare.compare import MatchupVerdict
-from matrix.report.compare.judge_bias import gate_without_error
+from matrix.report.compare.judges.judge_bias import gate_without_error
 from matrix.report.compare.leading import Lead, costs_alone, costs_by_round, paired_costs
 from matrix.stats import (
     CostRatio,

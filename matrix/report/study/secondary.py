@@ -8,8 +8,8 @@ from math import exp
 import numpy as np
 
 from matrix.report.compare.compare import MatchupVerdict
-from matrix.report.compare.judge_bias import lead_falls
-from matrix.report.compare.labelled import by_people, labels_beside
+from matrix.report.compare.judges.judge_bias import lead_falls
+from matrix.report.compare.judges.labelled import by_people, labels_beside
 from matrix.report.compare.leading import Lead
 from matrix.stats import (
     MIN_ROUNDS,

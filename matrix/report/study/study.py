@@ -18,8 +18,8 @@ from matrix.report.compare.compare import (
     comparison_of,
     judge,
 )
-from matrix.report.compare.judge_check import Standing
-from matrix.report.compare.labelled import ByPeople, judged_parts, standing_in
+from matrix.report.compare.judges.judge_check import Standing
+from matrix.report.compare.judges.labelled import ByPeople, judged_parts, standing_in
 from matrix.report.compare.leading import leading_pair
 from matrix.report.compare.matchup import COMPOSITE, Matchup
 from matrix.report.compare.study_words import Figures

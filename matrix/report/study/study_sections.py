@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from matrix.report.compare.judge_bias import BiasDifference
-from matrix.report.compare.judge_check import people_differ
-from matrix.report.compare.labelled import LEAST_WITH_JUDGE
+from matrix.report.compare.judges.judge_bias import BiasDifference
+from matrix.report.compare.judges.judge_check import people_differ
+from matrix.report.compare.judges.labelled import LEAST_WITH_JUDGE
 from matrix.report.compare.study_words import chance, short
 from matrix.report.study.cost_quality import CostQuality
 from matrix.report.study.noise_sources import NoiseRow

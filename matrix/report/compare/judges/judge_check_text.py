@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from matrix.model.records import JSON
-from matrix.report.compare.judge_check import ENOUGH, Confusion, JudgeCheck, Share
+from matrix.report.compare.judges.judge_check import ENOUGH, Confusion, JudgeCheck, Share
 from matrix.report.text import WIDTH, columns, facts, harmless, interval, number, plural, wrapped
 from matrix.stats import AGREEMENT_WARN_BELOW
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from matrix.engine.prepare.judges import names_of
 from matrix.model.errors import MatrixError
-from matrix.report.compare.judge_bias import BiasDifference, BiasRow, bias_of
-from matrix.report.compare.judge_check import (
+from matrix.report.compare.judges.judge_bias import BiasDifference, BiasRow, bias_of
+from matrix.report.compare.judges.judge_check import (
     Standing,
     alpha_among_people,
     people_differ,

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from matrix.model.errors import MatrixError
-from matrix.report.compare.judge_bias import BiasDifference
-from matrix.report.compare.judge_check import judge_differs
-from matrix.report.compare.labelled import labels_beside, names_of_transcripts
+from matrix.report.compare.judges.judge_bias import BiasDifference
+from matrix.report.compare.judges.judge_check import judge_differs
+from matrix.report.compare.judges.labelled import labels_beside, names_of_transcripts
 from matrix.report.compare.matchup import Matchup
 from matrix.store.reading.reader import RunTables
 from matrix.store.run.run_folder import RUN_ID, read_run

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from matrix.model.seeds import derive_seed
-from matrix.report.compare.judge_bias import BiasDifference, BiasRow, bias_of
+from matrix.report.compare.judges.judge_bias import BiasDifference, BiasRow, bias_of
 from matrix.stats import (
     AGREEMENT_WARN_BELOW,
     Interval,
