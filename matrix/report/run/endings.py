@@ -14,7 +14,6 @@ from matrix.model.metrics import FAILED, SESSION_METRICS
 from matrix.model.records import JSON, OUTCOMES
 from matrix.report.text import one_line, plural
 from matrix.store.reading.reader import RunTables
-from matrix.store.run.run_folder import RunFile
 from matrix.telemetry.redaction import Redactor, secrets_in
 
 ENDING_COLUMNS: Final = ("session_id", "outcome", "error_class", "end_reason", "score", "seq")
@@ -249,25 +248,3 @@ def endings_as_data(endings: Endings) -> dict[str, JSON]:
         if defect is None
         else {"session_id": defect.session_id, "traceback": defect.traceback},
     }
-
-
-def failings(run: RunFile) -> str:
-    """Why a run that is over is no success, in a few words that follow its status; often empty.
-
-    A run of ``matrix gateway`` is complete when its command has ended, however that was.
-    """
-    ended = run.command
-    if ended is None:
-        return ""
-    code = f", exit code {ended.exit_code}" if ended.exit_code else ""
-    return code + (f", {ended.capped:,} refused at the cap" if ended.capped else "")
-
-
-def command_facts(run: RunFile) -> list[tuple[str, str]]:
-    """A line of the summary: exit code, requests, and how many of them the cap refused."""
-    ended = run.command
-    if ended is None:
-        return []
-    refused = f"{ended.capped:,} of them" if ended.capped else "none"
-    told = f"{plural(ended.requests, 'request')}, {refused} refused at the cap"
-    return [("command", f"exit code {ended.exit_code}; {told}")]

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from matrix.model.money import show_usd
-from matrix.report.run.endings import failings
 from matrix.report.text import columns, harmless
 from matrix.store.run.made_here import is_made_here
-from matrix.store.run.run_folder import ListedRun
+from matrix.store.run.run_folder import ListedRun, RunFile
 
 STATUS_WIDTH = 60
 """Characters of a status that a table of runs has room for."""
@@ -44,6 +43,18 @@ def runs_as_text(runs: Sequence[ListedRun]) -> str:
     return columns(
         ["run", "started (UTC)", "kind", "sessions", "spent", "status"], rows, right=(3,)
     )
+
+
+def failings(run: RunFile) -> str:
+    """Why a run that is over is no success, in a few words that follow its status; often empty.
+
+    A run of ``matrix gateway`` is complete when its command has ended, however that was.
+    """
+    ended = run.command
+    if ended is None:
+        return ""
+    code = f", exit code {ended.exit_code}" if ended.exit_code else ""
+    return code + (f", {ended.capped:,} refused at the cap" if ended.capped else "")
 
 
 def _named(folder: str, run_id: str) -> str:

@@ -8,10 +8,11 @@ from matrix.model.entries import NEEDLESS
 from matrix.model.money import show_usd
 from matrix.report.compare.compare import VariantRow
 from matrix.report.compare.unscored import unscored_told
-from matrix.report.run.endings import ErrorClass, command_facts, failings
+from matrix.report.run.endings import ErrorClass
 from matrix.report.run.judging_notes import unjudged_lines
 from matrix.report.run.rejudged import rejudged_lines
 from matrix.report.run.replayed import replayed_as_text
+from matrix.report.run.runs import failings
 from matrix.report.run.summary import Summary
 from matrix.report.text import (
     WIDTH,
@@ -109,7 +110,7 @@ def labelled_facts(summary: Summary) -> list[tuple[str, str]]:
     told += [f"{needless:,} not needed"] if needless else []
     shown = ", ".join(told) or "none yet"
     rows = [("sessions", f"{shown}; {total:,} of {run.plan.sessions:,} planned")]
-    rows += command_facts(run)
+    rows += _command_facts(run)
     if run.branched is not None:
         rows.insert(0, ("from", _from(run.branched)))
     if not is_made_here(summary.run_dir, run):
@@ -482,3 +483,13 @@ def _next(summary: Summary) -> list[str]:
         "/sessions').describe())\""
     )
     return lines
+
+
+def _command_facts(run: RunFile) -> list[tuple[str, str]]:
+    """A line of the summary: exit code, requests, and how many of them the cap refused."""
+    ended = run.command
+    if ended is None:
+        return []
+    refused = f"{ended.capped:,} of them" if ended.capped else "none"
+    told = f"{plural(ended.requests, 'request')}, {refused} refused at the cap"
+    return [("command", f"exit code {ended.exit_code}; {told}")]
