@@ -380,6 +380,19 @@ def test_labels_of_people_who_do_not_agree_vouch_for_no_judge() -> None:
     assert "Good enough" not in told
 
 
+def test_a_judge_is_good_enough_without_a_but_only_where_chance_does_not_make_it_so() -> None:
+    def told(sessions: int, wrong_every: int) -> str:
+        labels = [
+            said(float(n % 2), float((n % 2) ^ (n % wrong_every == 0)), n) for n in range(sessions)
+        ]
+        return " ".join(check_as_text(check_judge("m", labels)).split())
+
+    few, many = told(24, 8), told(480, 8)  # kappa is .75 in both
+    assert "Good enough by these 24" in few
+    assert "label more to be sure" in few
+    assert "Good enough to lean on" in many
+
+
 def test_a_judge_that_errs_differently_for_one_variant_is_told() -> None:
     rng = np.random.default_rng(3)
     people = rng.normal(3, 1, 80)

@@ -51,10 +51,10 @@ def page_of(run: RunFacts, *, transcripts: bool = True) -> Page:
         Chapter("issues", "Issues", list(issues_of(run, set(chosen)))),
         Chapter("explained", "What a model makes of it", list(explained_of(run, set(chosen)))),
         Chapter("look", "Sessions to look at", list(to_look_at_of(run, frame, set(chosen)))),
-        Chapter("groups", "Averages and ranks", list(groups_of(run, set(chosen)))),
         Chapter("judges", "Judges", list(_judges(run))),
         Chapter("money", "Money", list(money_of(run))),
         Chapter("noise", "Noise", list(noise_of(run))),
+        Chapter("groups", "Averages and ranks", list(groups_of(run, set(chosen)))),
         Chapter("run", "The run", list(_run(run))),
         Chapter("transcripts", "Transcripts", list(_transcripts(run, frame, chosen))),
     ]

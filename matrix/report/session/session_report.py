@@ -55,7 +55,7 @@ def session_as_markdown(
         "\n## Issues\n",
         *(_issues(session, own) or ["None detected."]),
         *_metrics(session, own),
-        *_transcript(session),
+        *_transcript(session, own),
         *_money(session),
     )
 
@@ -179,12 +179,16 @@ def _metrics(session: Transcript, own: SessionSections) -> Iterator[str]:
         yield from _facts(rows)
 
 
-def _transcript(session: Transcript) -> Iterator[str]:
+def _transcript(session: Transcript, flagged: SessionSections | None = None) -> Iterator[str]:
+    """What was said, turn by turn; for whoever reviews it with the issues where they are."""
     yield "\n## Full Transcript\n"
+    issues = [one for one in session.events if flagged is not None and _is_issue(one, flagged)]
     for done in session.turns:
         said = list(filter(is_said, done.messages))
         if said:
             yield f"### Turn {done.turn}\n"
+            here = (one for one in issues if one.turn == done.turn)
+            yield from (f"\u26a0\ufe0f *{_line(_issue(one))}*\n" for one in here)
         for message in said:
             yield f"{_head(message)} {_quoted(message.text)}\n"
 

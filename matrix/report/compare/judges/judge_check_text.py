@@ -136,4 +136,11 @@ def _meaning(check: JudgeCheck) -> str:
             "differently for them. Say in the rubric what it may not go by, or take another model; "
             "then `matrix rejudge`, and check again with the same labels."
         )
+    ends = check.interval
+    if ends is not None and ends.low < AGREEMENT_WARN_BELOW:
+        return (
+            f"Good enough by these {check.n:,}, for this model and this rubric; but kappa may be as "
+            f"low as {ends.low:.2f}, and below {AGREEMENT_WARN_BELOW:g} it would not be: label "
+            "more to be sure."
+        )
     return "Good enough to lean on, for this model and this rubric."
