@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from math import inf
 from pathlib import Path
@@ -11,9 +12,10 @@ from matrix.api.opened import RESULTS, Run, open_run
 from matrix.api.planning import plan
 from matrix.model.documents.mistakes import together
 from matrix.model.errors import BadInput, Mistake, RunNotFound, did_you_mean
-from matrix.model.money import from_usd
+from matrix.model.money import from_usd, show_usd
 from matrix.report.planning.plan_power import question_of_plan
 from matrix.report.planning.planning import Pilot, PowerAnswer, PowerQuestion, answer
+from matrix.report.text import noted
 from matrix.stats import ENGINE_FACTORS, PowerGoal, sd_of_difference
 
 if TYPE_CHECKING:
@@ -87,13 +89,26 @@ def power(
     if question.effect is None and question.rounds is None and question.budget_nano is None:
         raise BadInput([_mistake("--effect", "what is asked? give --effect, --rounds or --budget")])
     if question.budget_nano is not None and not question.round_nano:
-        told = "what does a round cost? give a spec or --from RUN; rounds of a spec have a price"
-        if pilot is not None:
-            told += (
-                ", which those of this run do not tell: it was imported without, or judges again"
-            )
-        raise BadInput([_mistake("--budget", told)])
+        raise BadInput([_mistake("--budget", _unpriced(spec is not None, pilot is not None))])
     return answer(question)
+
+
+def _unpriced(of_spec: bool, of_run: bool) -> str:
+    """Why nobody knows what a round costs, and what would tell."""
+    asked = "what does a round cost?"
+    if of_spec:
+        told = f"{asked} {_LEARNS}"
+        return f"{told}, and this one's do not tell" if of_run else told
+    told = f"{asked} give a spec or --from RUN; rounds of a spec have a price"
+    if of_run:
+        told += ", which those of this run do not tell: it was imported without, or judges again"
+    return told
+
+
+_LEARNS = (
+    "the kind of this spec has no profile, so nobody knows before a round was played; "
+    "--from RUN takes it from one"
+)
 
 
 def pilot_for(prepared: Prepared, run: str | Path, results: str | Path = RESULTS) -> Pilot:
@@ -102,10 +117,16 @@ def pilot_for(prepared: Prepared, run: str | Path, results: str | Path = RESULTS
     Raises:
         BadInput: No such run, or it did not compare what the prepared run is to compare.
     """
-    from matrix.report.planning.piloting import pilot_of
+    from matrix.report.planning.piloting import among, pilot_of
 
     file, matchup = _matchup(_opened(run, results), prepared.compare_factor)
-    return pilot_of(matchup, prepared.spec.compare.metric, file)
+    return pilot_of(among(matchup, _variants(prepared)), prepared.spec.compare.metric, file)
+
+
+def _variants(prepared: Prepared) -> Collection[str]:
+    """Names of what a prepared run compares."""
+    factor = prepared.compare_factor
+    return () if factor is None else [str(one) for one in prepared.factors[factor]]
 
 
 def _sources(
@@ -120,7 +141,7 @@ def _sources(
     Raises:
         BadInput: Every mistake in both.
     """
-    from matrix.report.planning.piloting import pilot_of
+    from matrix.report.planning.piloting import among, pilot_of
 
     prepared, run = together(
         lambda: None if spec is None else plan(spec),
@@ -130,11 +151,23 @@ def _sources(
     if run is None:
         return base, None
     file, matchup = _matchup(run, factor)
-    declared = matchup.metric if base is None else base.metric
-    chosen = metric or declared
+    if prepared is not None:
+        matchup = among(matchup, _variants(prepared))
+    chosen = metric or (matchup.metric if base is None else base.metric)
     seen = pilot_of(matchup, chosen, file)
-    base = _of_run(matchup, chosen, seen) if base is None else replace(base, metric=chosen)
-    return base, seen
+    of_run = _of_run(matchup, chosen, seen)
+    if base is None or prepared is None:
+        return of_run, seen
+    if (
+        base.round_nano is None
+        and of_run.round_nano
+        and (prepared.play_money or not seen.simulated)
+    ):
+        share = base.sessions_per_round / of_run.sessions_per_round
+        each = round(of_run.round_nano * share)
+        price = f"{show_usd(each)} a {base.unit}, by what sessions of {file.run_id} cost"
+        base = replace(base, round_nano=each, price=price + noted(seen.simulated))
+    return replace(base, metric=chosen), seen
 
 
 def _opened(run: str | Path, results: str | Path) -> Run:
@@ -157,7 +190,7 @@ def _of_spec(prepared: Prepared) -> PowerQuestion:
     if question is None:
         told = "has no factor with two levels or more, so there is nothing to compare"
         raise BadInput([Mistake(prepared.source, None, "", told)])
-    return question
+    return question if question.round_nano is not None else replace(question, price=_LEARNS)
 
 
 def _of_run(matchup: Matchup, metric: str, seen: Pilot) -> PowerQuestion:
@@ -221,6 +254,7 @@ def _overlaid(
         sessions_each=None if given["pairs"] or given["variants"] else start.sessions_each,
         pilot=seen if _spread(given) is None else None,
         yes_no=(0.0, 1.0) if given["yes_no"] else None,
+        price=start.price,
     )
     if seen is not None and seen.yes_no is not None:
         question = replace(question, yes_no=seen.yes_no)

@@ -136,3 +136,70 @@ def test_a_pilot_whose_scores_are_missing_counts_what_it_has(project: Path, matr
     text = " ".join(matrix(*asked).stdout.split())
     assert "12 % of sessions have none, as in that run" in text
     assert "from 15 units of mine" in text
+
+
+@pytest.mark.slow
+def test_who_cannot_win_is_no_better_one_however_well_its_easy_rounds_scored(
+    here: Path, matrix: Matrix
+) -> None:
+    """Of ``c`` only rounds with high scores are left, so it has the best mean, and is out."""
+    draws, rows = random.Random(1), list[list[Any]]()
+    for at in range(60):
+        base = draws.gauss(50, 10)
+        for level in "abc":
+            broke = level == "c" and base < 46
+            score = round(base + draws.gauss(0, 4), 2)
+            rows.append([f"u{at}", level, *(("", "error") if broke else (score, "ok"))])
+    write_csv(here / "r.csv", ("unit", "variant", "score", "status"), rows)
+    assert matrix("import", "r.csv", "--run-id", "broke").code == 0
+    alone = [row for row in rows if row[1] != "c"]
+    write_csv(here / "alone.csv", ("unit", "variant", "score", "status"), alone)
+    assert matrix("import", "alone.csv", "--run-id", "alone").code == 0
+
+    def asked(run: str) -> Any:
+        return json.loads(matrix("power", "--effect", "4", "--from", run, "--json").stdout)
+
+    with_it, without = asked("broke"), asked("alone")
+    assert [one["level"] for one in with_it["from"]["failed"]][-1] == "c"
+    assert 50 < with_it["needed"]["rounds"] < 2 * without["needed"]["rounds"]
+
+
+KIND = """
+import matrix
+
+@matrix.scenario(cases=[{"question": f"q{n}"} for n in range(2)], roles={"agent": "sim/gpt-4o-mini"})
+async def quiz(ctx, question: str):
+    \"\"\"A question, with a mark that nothing explains.\"\"\"
+    reply = await ctx.ask("agent", [{"role": "user", "content": question}])
+    ctx.score("score", len(reply.text) % 10)
+"""
+
+
+@pytest.mark.slow
+def test_a_kind_without_a_profile_has_the_price_of_its_pilot_or_none(
+    here: Path, matrix: Matrix
+) -> None:
+    (here / "quiz.py").write_text(KIND)
+    spec = "kind: ./quiz.py\nname: quiz\nper_cell: 12\nfactors:\n  agent: [{}]\n"
+    (here / "three.yaml").write_text(
+        spec.format("sim/gpt-4o-mini, sim/gpt-4o, sim/haiku") + "compare: {factor: agent}\n"
+    )
+    (here / "two.yaml").write_text(
+        spec.format("sim/gpt-4o-mini, sim/gpt-4o") + "compare: {factor: agent}\n"
+    )
+    unknown = matrix("power", "two.yaml", "--effect", ".2", "--sd", ".4")
+    assert unknown.code == 0, unknown
+    assert "$" not in unknown.stdout
+    assert "nobody knows before a round was played" in " ".join(unknown.stdout.split())
+    budget = matrix("power", "two.yaml", "--effect", ".2", "--sd", ".4", "--budget", "1")
+    assert budget.code == 2
+    assert "the kind of this spec has no profile" in " ".join(budget.stderr.split())
+    done = matrix("run", "three.yaml", "--run-id", "pilot", "--executor", "in-process")
+    assert done.code == 0, done
+    told = matrix("power", "two.yaml", "--effect", ".2", "--from", "pilot")
+    assert told.code == 0, told
+    assert "a round, by what sessions of pilot cost (simulated)" in " ".join(told.stdout.split())
+    (here / "real.yaml").write_text((here / "two.yaml").read_text().replace("sim/", "openai/"))
+    paid = matrix("power", "real.yaml", "--effect", ".2", "--from", "pilot")
+    assert paid.code == 0, paid
+    assert "$" not in paid.stdout, "what simulated models cost is no price of real ones"

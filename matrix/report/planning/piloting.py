@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from itertools import combinations
 from math import inf, sqrt
 from operator import itemgetter
 from typing import Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from matrix.engine.run.interim_looks import declared_rules
 from matrix.model.errors import BadInput, Mistake
@@ -16,10 +19,44 @@ from matrix.report.compare.matchup import Matchup
 from matrix.report.planning.planning import Failed, Pilot
 from matrix.report.text import plural
 from matrix.stats.estimates.means import REPRESENTED
-from matrix.stats.estimates.unpaired_rates import Count, fisher_mid_p
+from matrix.stats.estimates.unpaired_rates import Count, fisher_mid_p, newcombe_unpaired
 from matrix.stats.rounds.differences import spread_is_pooled
 from matrix.stats.rounds.round_table import FloatArray, RoundTable
+from matrix.stats.rounds.rules import Rules
 from matrix.store.run.run_folder import RunFile
+
+
+def among(matchup: Matchup, variants: Collection[str]) -> Matchup:
+    """The variants of a pilot that are planned with; all where fewer than two of them are."""
+    kept = [index for index, name in enumerate(matchup.variants) if name in variants]
+    if len(kept) < 2 or len(kept) == len(matchup.variants):
+        return matchup
+    number = np.full(len(matchup.variants), -1)
+    number[kept] = range(len(kept))
+    there = number[matchup.sides] >= 0
+
+    def places(found: npt.ArrayLike) -> npt.NDArray[np.int64]:
+        rows = np.array(found, dtype=np.int64).reshape(-1, 3)
+        rows = rows[number[rows[:, 2]] >= 0]
+        return np.column_stack([rows[:, :2], number[rows[:, 2]]])
+
+    return replace(
+        matchup,
+        variants=tuple(matchup.variants[index] for index in kept),
+        ids=matchup.ids[there],
+        source=matchup.source[there],
+        units=matchup.units[there],
+        places=matchup.places[there],
+        sides=number[matchup.sides[there]],
+        outcomes=matchup.outcomes[there],
+        at_limit=matchup.at_limit[there],
+        cost_usd=matchup.cost_usd[there],
+        dropped_later=[(a, b, c) for a, b, c in places(matchup.dropped_later).tolist()],
+        unjudged=[(a, b, c) for a, b, c in places(matchup.unjudged).tolist()],
+        absent=None if matchup.absent is None else places(matchup.absent),
+        padding=places(matchup.padding),
+        metrics={name: values[there] for name, values in matchup.metrics.items()},
+    )
 
 
 def pilot_of(matchup: Matchup, metric: str, run: RunFile) -> Pilot:
@@ -167,11 +204,14 @@ def _failed_unlike(matchup: Matchup, metric: str) -> tuple[Failed, ...]:
     """Failures of each variant, the best mean first; empty where nothing shows them to differ.
 
     Fisher's mid-p of any two below .1, as of ends at the turn limit; rates that may be the same are
-    better known together.
+    better known together. Variants that fail too often to win are none of the best: what is left
+    of their scores may be those of easy rounds. They come first only where two have to be compared
+    and one of them is such: then it is either.
     """
     table, _ = matchup.round_table(FAILED)
     scores, _ = matchup.round_table(metric)
-    higher = declared_rules(matchup.spec, matchup.kind, metric=metric).higher_is_better
+    rules = declared_rules(matchup.spec, matchup.kind, metric=metric)
+    higher = rules.higher_is_better
     found = []
     for variant, level in enumerate(matchup.variants):
         own, values = table.scores[:, :, variant], scores.scores[:, :, variant]
@@ -180,11 +220,25 @@ def _failed_unlike(matchup: Matchup, metric: str) -> tuple[Failed, ...]:
         one = Failed(level, round(float(known.sum())), int(known.size))
         found.append((-mean if higher else mean, one))
     counts = [Count(one.failed, one.sessions) for _, one in found if one.sessions]
-    unlike = any(fisher_mid_p(a, b) < _UNLIKE for a, b in combinations(counts, 2))
-    return tuple(one for _, one in sorted(found, key=itemgetter(0))) if unlike else ()
+    if not any(fisher_mid_p(a, b) < _UNLIKE for a, b in combinations(counts, 2)):
+        return ()
+    ranked = [one for _, one in sorted(found, key=itemgetter(0))]
+    able = [one for one in ranked if not _fails_too_often(one, ranked, rules)]
+    return tuple(able + [one for one in ranked if one not in able] if len(able) > 1 else ranked)
 
 
 _UNLIKE: Final = 0.1
+
+
+def _fails_too_often(one: Failed, all_of: Sequence[Failed], rules: Rules) -> bool:
+    """Whether it is shown to fail beyond the margin more often than another: it cannot win."""
+    own = Count(one.failed, one.sessions)
+    bounds = [
+        newcombe_unpaired([Count(other.failed, other.sessions)], [own], 2 * rules.alpha)
+        for other in all_of
+        if other.sessions and one.sessions
+    ]
+    return any(found is not None and found.low > rules.failure_margin for found in bounds)
 
 
 def _failure_rate(matchup: Matchup) -> float:

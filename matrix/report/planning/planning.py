@@ -117,6 +117,8 @@ class PowerQuestion:
         yes_no: The two values of a yes/no score, the lower first; ``None`` for other scores.
         paired: Whether a unit has sessions of all variants; otherwise it is one variant's.
         sessions_each: Sessions of all variants in a unit, where some have more than others.
+        price: Where the price of a round is from, or why there is none; empty where it goes
+            without saying.
     """
 
     goal: PowerGoal
@@ -135,6 +137,7 @@ class PowerQuestion:
     yes_no: tuple[float, float] | None = None
     paired: bool = True
     sessions_each: float | None = None
+    price: str = ""
 
     def counted(self, units: int) -> str:
         """So many units, in words."""

@@ -148,6 +148,7 @@ def _facts(answer: PowerAnswer) -> list[tuple[str, str]]:
     rows += [("any verdict", question.counted(MIN_ROUNDS)), ("looks", _ENGINES[goal.engine])]
     sure = f"{100 * (1 - goal.alpha):.4g} % confidence"
     rows.append(("plan", f"{goal.n_variants} variants{_per_unit(question)}, {sure}"))
+    rows += [("price", question.price)] if question.price else []
     return rows + _from(answer)
 
 
@@ -308,13 +309,15 @@ def _goal_as_data(goal: PowerGoal) -> dict[str, JSON]:
 
 
 def _need_as_data(need: Need) -> dict[str, JSON]:
+    """What an effect takes; ``None`` for what no number of rounds would show."""
+    none = need.rounds.at_rate == MOST_ROUNDS
     return {
         "effect": need.effect,
-        "rounds": need.rounds.total,
-        "rounds_for_scores": need.rounds.scores,
+        "rounds": None if none else need.rounds.total,
+        "rounds_for_scores": None if need.rounds.scores == MOST_ROUNDS else need.rounds.scores,
         "rounds_for_failures": need.rounds.failures,
-        "sessions": need.sessions,
-        "cost_usd": _usd(need.cost_nano),
+        "sessions": None if none else need.sessions,
+        "cost_usd": None if none else _usd(need.cost_nano),
     }
 
 

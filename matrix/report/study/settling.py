@@ -66,7 +66,8 @@ def settling_of(judged: MatchupVerdict) -> Settling:
         told = "The one look that was declared is made: to know more takes a new run."
         return Settling(None, None, None, each, f"{told} {_plan(judged)}")
     if verdict.kind == "no_difference":
-        more = TWICE_AS_CLOSE * max(verdict.rounds_used, 1)
+        # of those to come as many will lack a score as of those that are there
+        more = TWICE_AS_CLOSE * max(verdict.rounds_complete, 1)
         why = (
             "No margin was declared, so nothing says how closely the difference has to be known."
             if verdict.rules.delta is None
@@ -200,7 +201,7 @@ def _closer(judged: MatchupVerdict, more: int, each: NanoUSD | None) -> str:
     grows = judged.verdict.rules.engine == "open-ended" or sources[0].run.imported
     if grows or unit != "round":
         return _so_many(judged, more, each)
-    whole, of_all = more + max(judged.verdict.rounds_used, 1), _round_nano(judged, of_all=True)
+    whole, of_all = more + max(judged.verdict.rounds_complete, 1), _round_nano(judged, of_all=True)
     cost = "" if of_all is None else f" (about {show_usd(whole * of_all)} for all variants)"
     what = "a new run" if len(sources) == 1 else "new runs"
     return f"{what} of {plural(whole, unit)}{cost}, as what was planned may not grow"

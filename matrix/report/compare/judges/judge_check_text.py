@@ -139,8 +139,8 @@ def _meaning(check: JudgeCheck) -> str:
     ends = check.interval
     if ends is not None and ends.low < AGREEMENT_WARN_BELOW:
         return (
-            f"Good enough by these {check.n:,}, for this model and this rubric; but kappa may be as "
-            f"low as {ends.low:.2f}, and below {AGREEMENT_WARN_BELOW:g} it would not be: label "
-            "more to be sure."
+            f"Good enough by these {check.n:,}, for this model and this rubric; but kappa may be "
+            f"as low as {ends.low:.2f}, and below {AGREEMENT_WARN_BELOW:g} it would not be: "
+            "label more to be sure."
         )
     return "Good enough to lean on, for this model and this rubric."
