@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Any, Final
+from unicodedata import combining, normalize
 
 _BREAKS: Final = "\n\x0b\x0c\r\x1c-\x1e\x85\u2028\u2029"
 """What some program takes for the end of a line."""
@@ -80,6 +81,10 @@ def is_plain_name(text: str) -> bool:
 
 
 def words_in(name: str) -> list[str]:
-    """The words of a name, however they are put together: ``isError`` and ``Is error`` alike."""
-    apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip())
+    """The words of a name, however they are put together: ``isError`` and ``Is error`` alike.
+
+    Letters are without their accents: ``coût`` is ``cout``.
+    """
+    bare = "".join(one for one in normalize("NFKD", name) if not combining(one))
+    apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", bare.strip())
     return re.sub(r"[^a-z0-9]+", "_", apart.casefold()).strip("_").split("_")

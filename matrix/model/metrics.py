@@ -57,7 +57,7 @@ _AMOUNTS: Final = frozenset(
         "cost", "costs", "price", "prices", "spend", "spent", "usd", "eur", "gbp", "chf", "jpy",
         "cny", "inr", "dollar", "dollars", "euro", "euros", "cent", "cents", "latency", "latencies",
         "duration", "durations", "seconds", "secs", "ms", "millis", "milliseconds", "minutes",
-        "elapsed", "runtime", "ttft", "tokens",
+        "elapsed", "runtime", "ttft", "tokens", "temps", "co2", "latence", "latences",
     }
 )  # fmt: skip
 """What a name is of which less is better, wherever it has it."""
@@ -78,7 +78,8 @@ _LESS: Final = frozenset(
         "rework", "detractors", "aht", "ece", "deaths", "mortality", "beschwerden",
         "reklamationen", "outliers", "drift", "overruns", "harmfulness", "leak", "leakage",
         "leaked", "escalated", "effort", "steps", "toxicit", "toxicite", "duree", "cout", "couts",
-        "erreur", "erreurs",
+        "erreur", "erreurs", "prix", "delai", "delais", "logloss", "severity", "issues", "rang",
+        "platz", "verstoss", "verstosse", "verstoesse",
     }
 )  # fmt: skip
 """The same of a name that ends in it."""
@@ -98,6 +99,8 @@ _UNITS: Final = frozenset(
         "in", "out", "file", "p50", "p90", "p95", "p99", "score",
     }
 )  # fmt: skip
+_SLOWEST: Final = frozenset({"p50", "p90", "p95", "p99"})
+"""Of times, where a name has nothing else."""
 _EARNED: Final = frozenset(
     {
         "sales", "sale", "basket", "order", "orders", "purchase", "purchases", "arpu", "ltv", "gmv",
@@ -158,7 +161,7 @@ def less_is_better(name: str, *, money: bool = False) -> bool:
         return False
     if money and not set(words) & _EARNED:
         return True
-    if set(words) & _AMOUNTS:
+    if set(words) & _AMOUNTS or set(words) <= _SLOWEST:
         return "score" not in words
     while words and words[-1] in _UNITS:
         words.pop()

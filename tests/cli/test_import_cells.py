@@ -208,8 +208,8 @@ def test_decimal_commas_are_read_where_no_comma_is_between_cells(
     ("scores", "told_of"),
     [
         (("1,250", "2,500"), "found '1,250', '2,500' in 20 rows"),
-        (("1.250,5", "2,5"), "which is no number; a number has a point, no comma, and nothing"),
-        (("1,5", "2.5"), "which is no number; a number has a point, no comma"),
+        (("1.250,5", "2,5"), "which is no number; write it as in 1096.5, a point before"),
+        (("1,5", "2.5"), "which is no number; write it as in 1096.5"),
     ],
 )
 def test_commas_that_may_mean_several_things_are_refused(

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.cli.program import Matrix
+from tests.cli.tables import write_csv
 from tests.cli.test_import_groups import FILES, clustered, crossed
 from tests.cli.test_import_unpaired import studied
 
@@ -109,3 +111,29 @@ def test_pairs_that_go_together_by_a_few_are_about_these_alone(here: Path) -> No
     flat = [[*row[:3], draws.gauss(0, 1)] for row in rows]
     study = studied(here, "flat", ("question", "region", "variant", "score"), flat)
     assert "about these units, and others that are chosen as they were" in study.rests_on
+
+
+def test_numbers_that_texts_contradict_pair_nothing_unasked(here: Path, matrix: Matrix) -> None:
+    """Each variant numbers the same questions in an order of its own, or in one order."""
+    draws = random.Random(3)
+    questions = [f"What is {n} and {n}?" for n in range(40)]
+    orders = {"old": draws.sample(questions, 40), "new": draws.sample(questions, 40)}
+    worth = {question: draws.gauss(0, 3) for question in questions}
+
+    def rows(order: dict[str, list[str]]) -> list[list[Any]]:
+        return [
+            [at, question, variant, round(worth[question] + (variant == "new") + draws.random(), 3)]
+            for variant, asked in order.items()
+            for at, question in enumerate(asked, 1)
+        ]
+
+    headers = ("id", "question", "variant", "score")
+    write_csv(here / "r.csv", headers, rows(orders))
+    asked = matrix("import", "r.csv", "--run-id", "it")
+    assert asked.code == 2
+    assert "say --unit question, or --unit id if that says" in " ".join(asked.stderr.split())
+    assert not (here / "results").exists()
+    told = matrix("import", "r.csv", "--run-id", "it", "--unit", "question")
+    assert "Verdict: new beats old" in told.stdout
+    write_csv(here / "same.csv", headers, rows(dict.fromkeys(orders, questions)))
+    assert "paired by id" in " ".join(matrix("import", "same.csv", "--run-id", "2").stdout.split())

@@ -228,11 +228,13 @@ def test_less_money_time_and_failures_are_better_whatever_they_are_called(
             "unsafe", "risk", "complaints", "refusal_rate", "refusals", "fpr", "fnr", "bias",
             "defects", "rank", "toxicity", "violations", "hallucinations", "riskScore",
             "Gesamtkosten", "Preis", "Antwortzeit_s", "Halluzinationen", "Fehlerrate", "Latenz",
-            "churn", "bounce_rate", "escalation_rate", "time_to_resolution",
+            "churn", "bounce_rate", "escalation_rate", "time_to_resolution", "coût", "durée",
+            "temps_de_reponse", "Verstöße", "délai", "p95",
         )),
         *((name, False) for name in (
             "unbiased", "harmless", "risk_free", "no_errors", "reciprocal_rank", "helpful",
             "Genauigkeit", "Zeitersparnis", "Kosteneinsparung", "fehlerfrei",
+            "Qualité", "p95_score",
         )),
     ],
 )  # fmt: skip

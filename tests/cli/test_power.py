@@ -167,7 +167,9 @@ def test_who_cannot_win_is_no_better_one_however_well_its_easy_rounds_scored(
 KIND = """
 import matrix
 
-@matrix.scenario(cases=[{"question": f"q{n}"} for n in range(2)], roles={"agent": "sim/gpt-4o-mini"})
+CASES = [{"question": f"q{n}"} for n in range(2)]
+
+@matrix.scenario(cases=CASES, roles={"agent": "sim/gpt-4o-mini"})
 async def quiz(ctx, question: str):
     \"\"\"A question, with a mark that nothing explains.\"\"\"
     reply = await ctx.ask("agent", [{"role": "user", "content": question}])

@@ -14,7 +14,7 @@ UNIT: Final = (
     "unit", "unit_id", "id", "sample_id", "sample", "question_id", "question", "item_id", "item",
     "case_id", "case", "test_case", "test_id", "test", "task_id", "example_id", "example", "doc_id",
     "prompt_id", "row_id", "idx", "index", "task", "input", "seed", "round", "frage", "frage_id",
-    "aufgabe", "beispiel",
+    "frage_nr", "question_no", "question_number", "aufgabe", "beispiel",
 )  # fmt: skip
 COUNTERS: Final = frozenset(
     {"", "row", "row_id", "row_number", "row_no", "index", "idx", "nr", "no", "unnamed_0"}
@@ -38,7 +38,7 @@ WHOSE: Final = (
 VARIANT: Final = (
     "variant", "model", "model_name", "provider", "arm", "condition", "system", "config",
     "treatment", "group", "method", "agent", "candidate", "prompt_version", "prompt", "variante",
-    "modell", "gruppe", "bedingung", "modele", "mod_le", "experiment", "version",
+    "modell", "gruppe", "bedingung", "modele", "experiment", "version",
 )  # fmt: skip
 SCORE: Final = (
     "score", "accuracy", "acc", "correct", "is_correct", "passed", "pass", "success", "reward",

@@ -108,7 +108,7 @@ def number_of(cell: object, *, words: bool = False, percent: bool = False) -> fl
         return f"found {text}, which no mean can be made of; leave it empty where there is no value"
     hint = ""
     if "," in text:
-        hint = "; a number has a point, no comma, and nothing between thousands"
+        hint = "; write it as in 1096.5, a point before decimals and nothing between thousands"
     if is_percent(text):
         hint = "; a percent sign is read in scores and metrics only"
     if words:

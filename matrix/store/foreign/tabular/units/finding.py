@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from matrix.model.lines import in_line
-from matrix.store.foreign.results import LONGEST_NAME, NONE, groups, in_several
+from matrix.store.foreign.results import LONGEST_NAME, NONE, groups, in_several, shown
 from matrix.store.foreign.tabular.doubts import sorted_doubt
 from matrix.store.foreign.tabular.names import (
     COUNTERS,
@@ -107,6 +108,7 @@ def usual_unit(
                 finder.say(None, headers[place], told)
     if unit >= 0:
         _set_aside(finder, tried[:-1], why_left)
+        _ask_where_disputed(finder, cells, unit)
         return _over(finder, cells, unit, notes)
     if (asked := finder.usual(REQUESTS, lambda place: _are_asked_all(cells(place)))) >= 0:
         _set_aside(finder, tried, why_left)
@@ -248,6 +250,47 @@ def _ask_for_days(finder: ColumnFinder, cells: ReadsCells, unit: int) -> None:
                 f"first {_DAY} characters), which then counts once for each, or say --unit none "
                 "where rows of one day owe each other nothing",
             )
+
+
+def _ask_where_disputed(finder: ColumnFinder, cells: ReadsCells, unit: int) -> None:
+    """That texts pair rows otherwise than numbers do, which may only count them: a mistake.
+
+    Where each variant has one text for a number and one number for a text, and most of both are in
+    several variants, but most numbers have other texts in each.
+    """
+    own = cells(unit)
+    if not all(one.unit.isdecimal() for one in own):
+        return
+    for place, header in enumerate(finder.table.headers):
+        if place in finder.taken or not header or is_number(finder, place):
+            continue
+        texts = cells(place)
+        if len(texts) != len(own) or not all(one.unit for one in texts):
+            continue
+        places = {
+            (number.unit, text.unit, number.variant)
+            for number, text in zip(own, texts, strict=True)
+        }
+        by_text = [(text, variant) for _, text, variant in places]
+        by_number = [(number, variant) for number, _, variant in places]
+        if len({*by_text}) < len(places) or len({*by_number}) < len(places):
+            continue
+        several, every = in_several(by_text)
+        texts_of = defaultdict[str, set[str]](set)
+        for number, text, _ in sorted(places):
+            texts_of[number].add(text)
+        unlike = {number: found for number, found in texts_of.items() if len(found) > 1}
+        if several * 2 < every or len(unlike) * 2 < in_several(by_number)[0] or not unlike:
+            continue
+        number, (first, second, *_) = next((key, sorted(found)) for key, found in unlike.items())
+        name, column = (in_line(one[:LONGEST_NAME]) for one in (finder.table.headers[unit], header))
+        finder.say(
+            None,
+            finder.table.headers[unit],
+            f"{shown(number)} has the {column} {shown(first)} in one variant and {shown(second)} "
+            f"in another, and most others are like that; say --unit {column}, or --unit {name} if "
+            "that says which rows belong together",
+        )
 
 
 _MOMENT: Final = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:")
