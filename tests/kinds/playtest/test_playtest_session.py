@@ -233,6 +233,43 @@ def test_after_a_tangent_the_classifier_is_asked_whatever_the_wording_shows() ->
     assert [asked.turn for asked in played.asked if asked.role == "classifier"] == [2]
 
 
+@pytest.mark.parametrize("mark", ["", "[PULSE]\n"])
+def test_how_a_narrator_writes_decides_not_whether_the_group_is_heard_to_leave_the_story(
+    mark: str,
+) -> None:
+    """No word of the relay is a known cue, and the classifier says what it is."""
+    off = label("tangent-response", group_off_story=True)
+    played = play(
+        Script(
+            narrator=[f"{mark}{beat}" for beat in BEATS[:4]],
+            relay=lambda turn: "Did anyone watch the cup final? Extra time was a joke, honestly.",
+            labels={2: off, 3: off, 4: off},
+        ),
+        max_turns=4,
+    )
+    assert {asked.turn for asked in played.asked if asked.role == "classifier"} >= {2, 3, 4}
+    assert played.values["tangent_count"] == 1.0
+    assert played.values["explorations"] == 0.0
+
+
+def test_what_is_meant_for_one_player_is_asked_of_the_classifier_beside_any_beat() -> None:
+    script = Script(narrator=BEATS[:2])
+    name = str(play(script, max_turns=1).prelude[0]["name"])
+    whispered = f"{BEATS[1]} {name} alone smells smoke; the others notice nothing of it."
+    alone = label("private-moment", private_target=name)
+    played = play(Script(narrator=[BEATS[0], whispered], labels={2: alone}), max_turns=2)
+    assert [asked.turn for asked in played.asked if asked.role == "classifier"][-1] == 2
+    assert played.values["private_moments"] == 1.0
+
+
+def test_a_guides_own_ending_is_asked_about_when_its_pulses_are_told() -> None:
+    """It has no closing line, and its beat alone does not say that the story is over."""
+    ended = {turn: label("clarification", concluded=True) for turn in range(len(BEATS), 40)}
+    played = play(Script(narrator=BEATS, labels=ended))
+    assert played.ended == ("completed", "concluded")
+    assert {m.turn for m in played.log.channel("table")} == set(range(len(BEATS) + 1))
+
+
 def test_a_session_ends_on_the_failures_that_the_options_name() -> None:
     told = [f"{PROSE[0]} The gate is locked.", f"{PROSE[1]} The gate is open.", *PROSE[2:6]]
     goes_on = play(Script(narrator=told), max_turns=4)

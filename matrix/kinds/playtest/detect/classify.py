@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from matrix.judging.answers import read_json_object
 from matrix.kinds.playtest.detect.asides import addressed_alone, split_tagged
 from matrix.kinds.playtest.detect.reading import closes, marker_of, read, title_of
-from matrix.kinds.playtest.detect.story.beats import tells_a_beat
+from matrix.kinds.playtest.detect.story.beats import stems, tells_a_beat
 from matrix.kinds.playtest.detect.tangents import has_forced_segue, looks_off_story
 from matrix.kinds.playtest.setup.vocabulary import OUTPUT_TYPES
 
@@ -162,6 +162,55 @@ def label_from_text(text: str, relay: str, names: Sequence[str], guide: str = ""
         segue="forced" if forced else "natural" if off_story and kind == PULSE else "",
         concluded=ends,
     )
+
+
+class Before(NamedTuple):
+    """What an output follows: the group's message, what it was told of late, and who plays.
+
+    ``late`` is whether the guide's pulses are all but told, so that any output may be the end.
+    """
+
+    relay: str
+    guide: str
+    told: Sequence[str]
+    names: Sequence[str]
+    late: bool = False
+
+
+_NEW_WORDS: Final = 1 / 3
+"""Share of a message's words that say something, and are neither of the guide nor of what was told
+of late, up to which it is taken to be of the story."""
+
+_ASIDE_CUE: Final = re.compile(
+    r"\b(?:only you|alone|just you|whisper\w{0,3}|private\w{0,2}|aside|out of earshot|unseen"
+    r"|for your (?:eyes|ears)|no ?one else|nobody else|secret\w{0,2}|the others?)\b",
+    re.IGNORECASE,
+)
+
+
+def is_sure(label: Classification, text: str, before: Before) -> bool:
+    """Whether nobody need be asked what an output is, nor what the group had said before it.
+
+    How a narrator writes must not decide whether the group's own words are looked at: else a
+    prompt that marks its beats would seem to have fewer tangents, and private moments without a
+    tag. Nor is an ending without a closing line told by its beat.
+    """
+    if label.confidence < SURE or not stays_in(before):
+        return False
+    if before.late and not label.concluded:
+        return False
+    if label.type == PRIVATE or not _ASIDE_CUE.search(text):
+        return True
+    return not any(re.search(rf"\b{re.escape(name)}\b", text) for name in before.names)
+
+
+def stays_in(before: Before) -> bool:
+    """Whether a message of the group is of the story beyond doubt, by its words."""
+    if looks_off_story(before.relay):
+        return False
+    said = stems(before.relay) - stems(" ".join(before.names))
+    new = said.difference(stems(before.guide), *map(stems, before.told))
+    return len(new) <= _NEW_WORDS * len(said)
 
 
 def _marked(name: str) -> str:

@@ -287,7 +287,7 @@ def _is_at_the_story(relay: str) -> bool:
 
 def _explored(book: TangentBook, output: Output, relay: str, *, met: bool) -> TangentBook:
     """Whether the group looked around in the story, and the output met that as play."""
-    if not tangents.explores(relay):
+    if output.label.group_off_story or not tangents.explores(relay):
         return book
     met = met and not output.announced and output.label.segue != "forced"
     return book.model_copy(update={"explored": book.explored + 1, "followed": book.followed + met})

@@ -40,9 +40,10 @@ _ALL_REVIEWED: Three = (0.8, 0.9, 1.0)
 gives any, are not the best."""
 
 _UNSURE: Three = (0.7, 0.9, 1.0)
-_UNSURE_OF_BEATS: Three = (0.25, 0.5, 1.0)
+_UNSURE_OF_BEATS: Three = (0.6, 0.75, 1.0)
 """Share of outputs that the classifier is asked about, because their wording does not show what
-they are: of any guide, and of one that lists its beats, which are known again."""
+they are, or that of the group what it is about: of any guide, and of one that lists its beats,
+which are known again."""
 
 
 class Shape(NamedTuple):

@@ -24,8 +24,9 @@ from matrix.kinds.playtest.detect.challenges import detect_remarks
 from matrix.kinds.playtest.detect.classify import (
     PRIVATE,
     SCHEMA,
-    SURE,
+    Before,
     Classification,
+    is_sure,
     label_from_text,
     parse_label,
 )
@@ -45,7 +46,6 @@ from matrix.kinds.playtest.detect.observe import (
 )
 from matrix.kinds.playtest.detect.reading import closes, is_usable, spoken
 from matrix.kinds.playtest.detect.relaying import check_relay, count_relay
-from matrix.kinds.playtest.detect.tangents import looks_off_story
 from matrix.kinds.playtest.detect.window import windowed
 from matrix.kinds.playtest.setup import roles
 from matrix.kinds.playtest.setup.group import passing_mood
@@ -67,6 +67,8 @@ from matrix.model.records import ChatMessage, Message
 
 MISATTRIBUTION: Final = "misattribution"
 CONCLUDED: Final = "concluded"
+LATELY: Final = 3
+"""Turns of which the narrator's words count as what the group was told of late."""
 
 
 async def play_turn(ctx: Context, state: PlaytestState) -> PlaytestState:
@@ -162,7 +164,11 @@ async def _classify(
 ) -> Classification:
     """What the patterns are sure of, or the classifier's label; if that is unreadable, a guess."""
     read = label_from_text(text, relay, state.names, table.guide)
-    if read.confidence >= SURE and not state.tangents.since and not looks_off_story(relay):
+    lines = ctx.log.tail(TABLE, LATELY * (2 * len(state.seats) + 4))
+    told = [line.text for line in lines if line.speaker == NARRATOR]
+    late = state.pulses >= table.expected - 1
+    before = Before(relay, table.guide, told, state.names, late)
+    if not state.tangents.since and is_sure(read, text, before):
         await ctx.parallel([])  # keeps the places of later calls where a question had been asked
         return read
     answer = await ctx.ask(
