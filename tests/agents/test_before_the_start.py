@@ -208,6 +208,29 @@ def test_a_variable_that_is_not_set_here_is_a_note_before_the_run_is_refused(
     assert "is not set" not in run_program(tmp_path, "validate").stdout
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("variable", "value", "warned"),
+    [
+        ("MODE", "demote", True),
+        ("AGENT_MODEL", "anthropic/claude-sonnet-4.5", True),
+        ("MODE", "fast", False),
+        ("MODE", "hK3-9xQz77LpW", False),
+        ("MY_TOKEN", "letmein", False),
+    ],
+)
+def test_a_setting_that_would_be_cut_out_as_a_secret_is_told_before_the_start(
+    tmp_path: Path, play: Play, variable: str, value: str, warned: bool
+) -> None:
+    (tmp_path / ".env").write_text(f"{variable}={value}\n")
+    play({"it": {**GOOD, "pass_env": [variable]}})
+    said = " ".join(run_program(tmp_path, "validate").stdout.split())
+    assert (f"the value of {variable} (pass_env of agent it) is taken for a secret" in said) is (
+        warned
+    )
+    assert value not in said
+
+
 def test_a_name_that_the_kind_does_not_tell_is_told(play: Play) -> None:
     body = {"q": "{prompt} {task_type}"}
     agent = {"http": {"submit": "http://127.0.0.1:1", "body": body}, "free": True}

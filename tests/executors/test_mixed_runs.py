@@ -16,6 +16,7 @@ import pytest
 import matrix
 from matrix import api
 from matrix.api import Run
+from matrix.model.spec.aliases import simulated_words
 from matrix.report.run.runs import runs_as_text
 from matrix.report.run.summary_data import summary_as_data
 from matrix.report.run.summary_text import summary_as_text, verdict_line
@@ -73,6 +74,14 @@ async def test_every_screen_and_row_of_a_mixed_run_says_which_roles_are_simulate
     assert ROLES in runs_as_text(api.list_runs(mixed.path.parent))
 
 
+def test_of_a_role_that_both_play_the_levels_that_are_simulated_are_named() -> None:
+    stand_ins = {"agent": ("sim/opus-4.5",), "judge": ("sim/gpt-4o-mini",)}
+    told = simulated_words(stand_ins, mixed=True, factors={"agent": ("mine", "sim/opus-4.5")})
+    assert told == "simulated: agent sim/opus-4.5, judge"
+    assert simulated_words(stand_ins, mixed=True) == "simulated: agent, judge"
+    assert simulated_words(stand_ins, mixed=False, factors={"agent": ("a", "b")}) == "simulated"
+
+
 @pytest.mark.slow
 async def test_a_mixed_run_spends_real_money(mixed: Run) -> None:
     (drawn,) = api.budgets(mixed.path.parent)
@@ -107,6 +116,6 @@ async def test_a_row_is_marked_by_its_own_roles(tmp_path: Path) -> None:
         "real": False,
         "stood-in": True,
     }
-    assert run.file.simulation == "simulated: counter"
+    assert run.file.simulation == "simulated: counter stood-in"
     assert api.repair(run.path).rows["sessions"] == 2
     assert set(run.sessions()["simulated"]) == {False, True}

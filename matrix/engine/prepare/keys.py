@@ -8,6 +8,7 @@ path of the file.
 from __future__ import annotations
 
 import io
+import re
 import stat
 from collections.abc import Collection, Iterable, Mapping, MutableMapping
 from pathlib import Path
@@ -322,25 +323,39 @@ def handed(models: Mapping[str, ModelEntry], agents: Mapping[str, AgentSpec]) ->
 
 
 def unset_here(prepared: Prepared, environment: Mapping[str, str]) -> list[str]:
-    """Variables that agents are to be given and that are not set on this machine, in words.
+    """Variables that agents are to be given and that are not set here, or are no secrets, in words.
 
-    A run is refused for them, wherever it is started; a plan may be made elsewhere. Nothing is
-    said where the ``.env`` cannot be read, which is told by whoever needs it.
+    A run is refused for what is not set, wherever it is started; a plan may be made elsewhere.
+    Nothing is said where the ``.env`` cannot be read, which is told by whoever needs it.
     """
     try:
         known = variables(prepared.env_file, environment)
     except BadInput:
         return []
     missing: dict[str, list[str]] = {}
+    plain: dict[str, list[str]] = {}
     for name, agent in prepared.agents.items():
         for variable in agent.pass_env:
-            if not known.get(variable):
+            value = known.get(variable)
+            if not value:
                 missing.setdefault(variable, []).append(name)
+            elif _WORD.fullmatch(value) and not is_named_like_a_key(variable):
+                plain.setdefault(variable, []).append(name)
     return [
         f"{variable} is not set here, and a run is refused without it (pass_env of agent "
         f"{', '.join(names)}); set it in the environment or in {prepared.env_file}"
         for variable, names in missing.items()
+    ] + [
+        f"the value of {variable} (pass_env of agent {', '.join(names)}) is taken for a secret, "
+        "and cut out of all that the agent says and of every file that it leaves, inside longer "
+        "words, too, before anything is checked; it looks like a setting or a plain word: give "
+        "such in the command's arguments instead"
+        for variable, names in plain.items()
     ]
+
+
+_WORD: Final = re.compile(r"[A-Za-z]?[a-z]{5,19}|(?=.{6,30}\Z)[a-z]+(?:[-_/][a-z0-9.]+)+")
+"""What hardly is a key: a word, or words and numbers as names of models are put together."""
 
 
 def _origin(url: str) -> str:

@@ -129,7 +129,7 @@ class Prepared:
     @property
     def simulated(self) -> str:
         """What every screen says of the run if a simulated model plays in it; else empty."""
-        return simulated_words(self.stand_ins, mixed=self.mixed)
+        return simulated_words(self.stand_ins, mixed=self.mixed, factors=self.factors)
 
     @property
     def mixed(self) -> bool:

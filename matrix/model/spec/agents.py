@@ -168,8 +168,9 @@ class AgentSpec(_Part):
     pass_env: tuple[Variable, ...] = Field(
         default=(),
         description="Of a command or service: variables that it gets, resolved where it runs. "
-        "Their values are taken out of what it says and leaves; those of fewer than 6 characters "
-        "are not.",
+        "Their values are taken out of what it says and leaves, inside longer words, too; those of "
+        "fewer than 6 characters are not. They are for secrets: a setting goes into the command's "
+        "arguments.",
     )
     sandbox: Literal["bubblewrap", "none"] | None = Field(
         default=None,

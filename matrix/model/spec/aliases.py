@@ -59,7 +59,27 @@ def simulated_roles(roles: Mapping[str, str], stand_ins: StandIns | None) -> tup
     return tuple(role for role, level in roles.items() if level in stand_ins.get(role, ()))
 
 
-def simulated_words(roles: Iterable[str], *, mixed: bool) -> str:
-    """``simulated``, followed by the roles where real models play, too; empty if none is."""
-    named = ", ".join(roles)
-    return f"simulated: {named}" if named and mixed else "simulated" if named else ""
+def simulated_words(
+    roles: Iterable[str] | StandIns,
+    *,
+    mixed: bool,
+    factors: Mapping[str, Sequence[object]] | None = None,
+) -> str:
+    """``simulated``, followed by the roles where real models play, too; empty if none is.
+
+    Of a role that both play, by its levels, those that are simulated are named: what the others
+    cost is money.
+
+    Args:
+        roles: Those that simulated models play, with their levels if these are known.
+        mixed: Whether real models play beside them.
+        factors: Every level of each factor.
+    """
+
+    def named(role: str) -> str:
+        own = roles.get(role, ()) if isinstance(roles, Mapping) else ()
+        partly = own and len(own) < len((factors or {}).get(role, ()))
+        return f"{role} {', '.join(own)}" if partly else role
+
+    told = ", ".join(map(named, roles))
+    return f"simulated: {told}" if told and mixed else "simulated" if told else ""

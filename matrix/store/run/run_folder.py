@@ -428,7 +428,7 @@ class RunFile(_Part):
         """What every screen says of the run if a simulated model plays in it; else empty."""
         if self.stand_ins is None:
             return "simulated" if self.simulated else ""
-        return simulated_words(self.stand_ins, mixed=self.mixed)
+        return simulated_words(self.stand_ins, mixed=self.mixed, factors=self.plan.factors)
 
     def simulation_of(self, roles: Mapping[str, str]) -> str:
         """The same of one session, by its roles."""

@@ -337,6 +337,8 @@ def test_a_later_output_that_takes_up_the_secret_pays_it_off_once() -> None:
     paid_book, paid = find_payoffs(book, hint, 9, log)
     assert [secret.target for secret, _ in paid] == ["Sam"]
     assert (paid_book.paid, paid_book.open) == (1, ())
+    owned = read("The lullaby's last note, and the glove's own shadow on the wall.")
+    assert find_payoffs(book, owned, 9, log)[1], "whose it is makes no other word of it"
     assert find_payoffs(paid_book, hint, 10, log)[1] == ()
     assert find_payoffs(book, read(PROSE[5]), 9, log)[1] == ()
 

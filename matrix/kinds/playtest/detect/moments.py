@@ -228,10 +228,11 @@ def find_payoffs(
     There are none of one that is read out, and has too few words that set it apart.
     """
     paid: list[tuple[Secret, tuple[str, ...]]] = []
+    said = {bare(word) for word in public.vocabulary}
     for secret in book.open:
         if turn - secret.turn < REST:
             continue
-        met = tuple(word for word in secret.words if word in public.vocabulary)
+        met = tuple(word for word in secret.words if word in said)
         if len(met) >= WORDS_TO_PAY:
             paid.append((secret, met))
         elif _read_out_now(secret.turn, secret.target, public.spoken, log):
