@@ -261,4 +261,5 @@ def test_a_list_of_issues_has_each_kind_however_often_another_comes() -> None:
     assert [row[1] for row in section.rows] == ["loop"] * 5 + ["stuck"] * 4 + ["lost"]
     assert [row[2] for row in section.rows[:2]] == ["s0", "s1"]
     assert section.notes[0].startswith("51 more")
+    assert section.title.endswith("of each kind some (5 of 30 errors, 5 of 31 warnings):")
     assert len(issues_section(found, 100, "run").rows) == 61

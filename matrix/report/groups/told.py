@@ -118,7 +118,7 @@ def aggregate_sections(found: Aggregates, width: int, most: int) -> Iterator[Sec
     if found.ranking:
         yield ranking_section(found.ranking, found.score_digits)
     yield from (section for section, _ in extremes_told(found))
-    yield issues_section(found.issues, most, found.run)
+    yield from _issue_sections(found, most)
     if found.since is not None:
         yield since_section(found.since)
 
@@ -135,7 +135,13 @@ def report_sections(found: Aggregates, most: int) -> Iterator[Section]:
     for grouping in found.divided:
         yield from grouping_sections(grouping, ANY_WIDTH)
     if found.issues:
-        yield issues_section(found.issues, most, found.run)
+        yield from _issue_sections(found, most)
+
+
+def _issue_sections(found: Aggregates, most: int) -> Iterator[Section]:
+    if len(found.issues) > most:  # the list is a part, which no count can be made of
+        yield kinds_section(found.issues)
+    yield issues_section(found.issues, most, found.run)
 
 
 def grouping_sections(grouping: Grouping, width: int) -> Iterator[Section]:
@@ -259,6 +265,26 @@ def listed_issues(issues: Sequence[Issue], most: int) -> list[Issue]:
     return [issues[at] for at in sorted(at for _, at in sorted(places)[:most])]
 
 
+def kinds_section(issues: Sequence[Issue]) -> Section:
+    """How often each kind of issue was found, in how many sessions, and of which variant."""
+    kinds: dict[tuple[str, str], list[Issue]] = {}
+    for one in issues:
+        kinds.setdefault((one.severity, one.kind), []).append(one)
+    levels = sorted({_levels(one.levels) for one in issues})
+    beside = levels if 1 < len(levels) <= _MOST_LEVELS else []
+    rows = []
+    for (severity, kind), own in sorted(kinds.items(), key=lambda pair: -len(pair[1])):
+        counts = Counter(_levels(one.levels) for one in own)
+        sessions = len({one.session for one in own})
+        cells = (len(own), sessions, *(counts[level] for level in beside))
+        rows.append([kind, severity, *(f"{count:,}" for count in cells)])
+    headers = ["issue", "", "times", "sessions", *beside]
+    return Section("Issues by kind:", headers, rows, tuple(range(2, len(headers))))
+
+
+_MOST_LEVELS: Final = 6
+
+
 def issues_section(issues: Sequence[Issue], most: int, run: str) -> Section:
     """What went wrong, with turn and quote."""
     if not issues:
@@ -276,13 +302,20 @@ def issues_section(issues: Sequence[Issue], most: int, run: str) -> Section:
         for one in listed_issues(issues, most)
     ]
     sessions = len({one.session for one in issues})
-    told = f"{plural(len(issues), 'issue')} in {plural(sessions, 'session')}"
+    told = f"{plural(len(issues), 'issue')} in {plural(sessions, 'session')}, errors first:"
     left = len(issues) - len(rows)
     notes = [f"`matrix show {run} SESSION` has the transcript."]
     if left > 0:
         notes.insert(0, f"{left:,} more; {_MORE.format(run=run)}")
+        listed, every = (Counter(one) for one in ((row[0] for row in rows), map(_severity, issues)))
+        shares = [f"{listed[name]:,} of {plural(n, name)}" for name, n in every.most_common()]
+        told = told.replace("errors first", f"of each kind some ({', '.join(sorted(shares))})")
     headers = ["", "issue", "session", "turn", "scenario", "variant", "quote"]
-    return Section(f"What went wrong: {told}, errors first:", headers, rows, (3,), notes)
+    return Section(f"What went wrong: {told}", headers, rows, (3,), notes)
+
+
+def _severity(one: Issue) -> str:
+    return one.severity
 
 
 def since_section(since: Since) -> Section:

@@ -6,16 +6,16 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from matrix.report.groups.averages import Grouping
-from matrix.report.groups.issues import Issue
 from matrix.report.groups.told import (
     ANY_WIDTH,
     extremes_told,
     grouping_sections,
     issues_section,
+    kinds_section,
     listed_issues,
     ranking_section,
 )
-from matrix.report.page.blocks import Block, DataTable, TableCell, anchor_of, shade
+from matrix.report.page.blocks import Block, DataTable, anchor_of, shade
 from matrix.report.page.known import RunFacts
 
 _MOST_ISSUES: Final = 200
@@ -45,7 +45,7 @@ def issues_of(run: RunFacts, shown: set[str]) -> Iterator[Block]:
         return
     listed = listed_issues(found.issues, _MOST_ISSUES)
     table = DataTable.of(issues_section(found.issues, _MOST_ISSUES, found.run))
-    yield _by_kind(found.issues)
+    yield DataTable.of(kinds_section(found.issues))
     yield _linked(table, 2, [(one.session, one.turn) for one in listed], shown)
 
 
@@ -59,17 +59,6 @@ def listed_in(run: RunFacts) -> list[str]:
         first.setdefault(one.kind, one.session)
     ranked = [one.session for _, own in extremes_told(found) for one in own]
     return [*ranked, *first.values()]
-
-
-def _by_kind(issues: Sequence[Issue]) -> DataTable:
-    sessions: dict[tuple[str, str], list[str]] = {}
-    for one in issues:
-        sessions.setdefault((one.severity, one.kind), []).append(one.session)
-    rows = [
-        [TableCell(text) for text in (kind, severity, f"{len(own):,}", f"{len(set(own)):,}")]
-        for (severity, kind), own in sorted(sessions.items(), key=lambda pair: -len(pair[1]))
-    ]
-    return DataTable("Issues by kind", ["issue", "", "times", "sessions"], rows, (2, 3))
 
 
 def _linked(

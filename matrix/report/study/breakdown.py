@@ -144,9 +144,10 @@ def elsewhere_of(judged: MatchupVerdict, lead: Lead | None) -> Elsewhere:
         by_scenario = _means(by_scenario, axis=0)[None]
     found = new_scenarios(by_scenario[:, :, lead.second], by_scenario[:, :, lead.first], level)
     if found.interval is None or found.difference is None:
+        whole = "" if found.n_scenarios == count else f" with scores of both, of {count} played"
         why = (
             f"that takes at least {MIN_SCENARIOS} scenarios, and here "
-            f"{'is' if found.n_scenarios == 1 else 'are'} {found.n_scenarios}"
+            f"{'is' if found.n_scenarios == 1 else 'are'} {found.n_scenarios}{whole}"
             if not found.enough
             else "the difference is the same in all of these, so chance cannot be judged"
         )

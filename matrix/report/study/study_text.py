@@ -137,8 +137,10 @@ def verdict_facts(study: Study) -> list[tuple[str, str]]:
 
 def _advice(study: Study) -> str:
     """What to do, if any of the models were real."""
-    if study.simulated != "simulated":
+    if not study.simulated:
         return study.advice
+    if study.simulated != "simulated":
+        return f"as far as simulated models stand for real ones ({study.simulated}): {study.advice}"
     rehearsed = "this rehearsal on simulated models is no evidence; of real ones it would say"
     return f"{rehearsed}: {study.advice}"
 

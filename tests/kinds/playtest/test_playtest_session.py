@@ -238,7 +238,7 @@ def test_how_a_narrator_writes_decides_not_whether_the_group_is_heard_to_leave_t
     mark: str,
 ) -> None:
     """No word of the relay is a known cue, and the classifier says what it is."""
-    off = label("tangent-response", group_off_story=True)
+    off = label("pulse", group_off_story=True, segue="natural")
     played = play(
         Script(
             narrator=[f"{mark}{beat}" for beat in BEATS[:4]],
@@ -248,8 +248,17 @@ def test_how_a_narrator_writes_decides_not_whether_the_group_is_heard_to_leave_t
         max_turns=4,
     )
     assert {asked.turn for asked in played.asked if asked.role == "classifier"} >= {2, 3, 4}
-    assert played.values["tangent_count"] == 1.0
+    assert played.values["tangent_count"] == 3.0, "each is met by a beat, and begun anew"
     assert played.values["explorations"] == 0.0
+    assert played.values["pulses_detected"] == 4.0
+
+
+def test_a_beat_that_is_told_is_counted_whatever_the_classifier_calls_it() -> None:
+    """It is asked because of what the group said, and may take the output for something else."""
+    for said in ("recap", "clarification", "tangent-response"):
+        labels = {turn: label(said, group_off_story=True) for turn in range(1, 5)}
+        off = Script(narrator=BEATS[:4], relay=lambda _: "Who won the match?", labels=labels)
+        assert play(off, max_turns=4).values["pulses_detected"] == 4.0
 
 
 def test_what_is_meant_for_one_player_is_asked_of_the_classifier_beside_any_beat() -> None:

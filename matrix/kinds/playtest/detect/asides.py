@@ -154,5 +154,12 @@ def tells_others(reply: str) -> bool:
 
 
 def heard(text: str) -> str:
-    """An aside as its target hears it: without the tag."""
-    return spoken(_TAG.sub("", text, count=1).lstrip(" :])\u2014-"))
+    """An aside as its target hears it: without its tags."""
+    said = _TAG.sub("", text, count=1).lstrip(_AROUND)
+    while (again := _TAG.match(said)) is not None:
+        said = said[again.end() :].lstrip(_AROUND)
+    return spoken(said)
+
+
+_AROUND: Final = " \n:])*\u2014-"
+"""What may stand between a tag and what is said."""

@@ -204,6 +204,23 @@ def is_sure(label: Classification, text: str, before: Before) -> bool:
     return not any(re.search(rf"\b{re.escape(name)}\b", text) for name in before.names)
 
 
+def settled(read: Classification, asked: Classification) -> Classification:
+    """The classifier's word, but for the type of an output whose wording shows it.
+
+    A beat that is told is told, whatever the group said before it; that it is for one player
+    alone, the classifier may know better.
+    """
+    if read.confidence < SURE or asked.type == PRIVATE:
+        return asked
+    return asked._replace(
+        type=read.type,
+        confidence=read.confidence,
+        pulse=asked.pulse or read.pulse if read.type == PULSE else "",
+        private_target=read.private_target or asked.private_target,
+        concluded=asked.concluded or read.concluded,
+    )
+
+
 def stays_in(before: Before) -> bool:
     """Whether a message of the group is of the story beyond doubt, by its words."""
     if looks_off_story(before.relay):

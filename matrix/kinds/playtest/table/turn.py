@@ -29,6 +29,7 @@ from matrix.kinds.playtest.detect.classify import (
     is_sure,
     label_from_text,
     parse_label,
+    settled,
 )
 from matrix.kinds.playtest.detect.history import NARRATOR, SYSTEM, TABLE, private_channel
 from matrix.kinds.playtest.detect.issues import IssueFound, quoted
@@ -183,7 +184,7 @@ async def _classify(
     )
     label = parse_label(answer.text)
     if label is not None:
-        return label
+        return settled(read, label)
     ctx.event("classification_fallback", subject=read.type, detail=answer.text[:200])
     return read
 
