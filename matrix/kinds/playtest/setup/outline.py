@@ -21,7 +21,7 @@ _NUMBERED: Final = re.compile(
     r"^[\s>#*+-]{0,9}(?:(?:beat|pulse|scene|act|chapter|part|step)\s{1,3})?[(*]{0,3}"
     r"(?P<number>\d{1,2}|[a-h]|"
     + "|".join(NUMBER_WORDS)
-    + r")(?P<mark>[.):*]{1,3}|\s[-\u2013\u2014:]|\s(?=[a-z]))[\s*:.-]{0,9}"
+    + r")(?P<mark>[.):*]{1,3}|\s[-\u2013\u2014:]|\s{1,3}(?=[a-z]))[\s*:.-]{0,9}"
     r"(?P<text>\S.*)$",
     re.IGNORECASE,
 )
@@ -56,13 +56,43 @@ _INLINE: Final = re.compile(
     r"\b[^:\n]{0,40}:\W{0,4}(?P<text>[^\n]{20,})$",
     re.IGNORECASE,
 )
+_MIDLINE: Final = re.compile(
+    r"\b(?:(?:beats|pulses|scenes|plot)\W{0,3}:|(?:in (?:this|that|the following) order"
+    r"|(?:this|the|that)"
+    r" (?:sequence|order|course)|as follows|(?:the )?run of (?:the |this )?[a-z]{3,12}"
+    r"|(?:the way|how)"
+    r" (?:it|the \w{3,12}) (?:runs|goes|unfolds))\b\W{0,3}[:.])\W{0,5}"
+    r"(?P<text>[^.!?\n]{20,})",
+    re.IGNORECASE,
+)
+"""What announces beats in the middle of a line, up to the end of its sentence."""
+
+_TAGGED: Final = re.compile(
+    r"<(?P<tag>[a-z]{0,12}\d{0,2})(?: [^>\n]{0,40})?>(?P<text>[^<\n]{8,400})</"
+)
+_NO_BEATS: Final = (
+    "p", "li", "item", "name", "person", "people", "who", "cast", "hero", "character", "place",
+    "prop", "clue", "note",
+)  # fmt: skip
+"""Tags of a list that may be of anything."""
+
+_IN_BRACKETS: Final = re.compile(r"\((?P<number>\d{1,2}|[ivx]{1,4}|[a-h])\)[\s:*]{1,3}")
+_ROMAN: Final = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii")
+_FIELD: Final = re.compile(r"^[*_]{0,3}[\w' -]{2,24}[*_]{0,3}:[*_]{0,3}\s")
+_NAMES_WHOM: Final = re.compile(
+    r"\b(?:people|npcs?|cast|characters?|places?|locations?|settings?|objects?|props?|clues?|rules?"
+    r"|tone|style|notes?|secrets?|motifs?|devices?|obstacles?|questions?)\b",
+    re.IGNORECASE,
+)
+_MANY: Final = 4
+"""Bullets in a row, without a word on what they are, from which on they are beats."""
 _BETWEEN: Final = (
     re.compile(r"[;,.]? ?\(\d{1,2}\) ?"),
     re.compile(r" (?:->|\u2192|/|\u2013|\u2014|-|>|\|) "),
     re.compile(r" ?; ?"),
 )
 _COUNTED: Final = re.compile(r"(?:^|\s[/;|,]\s|[;,]\s)\W{0,3}\d{1,2}[.):]?\s(?=[a-zA-Z])")
-_ARROW: Final = re.compile(r"^\s{0,9}(?:->|\u2192|=>|>>)\s*(?P<text>\S.*)$")
+_ARROW: Final = re.compile(r"^(?:\s{0,9}(?:->|\u2192|=>|>>)\s*|\s{1,9}>\s+)(?P<text>\S.*)$")
 _BOLD: Final = re.compile(r"\*\*(?P<text>[^*\n]{3,60}\*\*[^*\n]{12,})")
 _SENTENCE: Final = re.compile(r"[^.!?]+[.!?]*")
 
@@ -70,7 +100,7 @@ _SENTENCE: Final = re.compile(r"[^.!?]+[.!?]*")
 def loose_beats(markdown: str) -> list[str]:
     """Beats in order, as the texts of their lines; empty if nothing looks like a list of them."""
     lines = markdown.splitlines()
-    for read in (_numbered, _tabled, _under_a_label, _arrows, _inline, _in_prose, _bold):
+    for read in _READERS:
         found = read(lines)
         if len(found) >= FEWEST:
             return found
@@ -131,10 +161,11 @@ def _tabled(lines: Sequence[str]) -> list[str]:
             inside = False
             continue
         cells = [cell.strip(" *") for cell in match["cells"].split("|")]
-        if re.match(r"(?:beat|pulse|scene|act|#|what happens)\b", cells[0], re.IGNORECASE):
+        if re.match(r"(?:(?:beat|pulse|scene|act|what happens)\b|#\W*\Z)", cells[0], re.IGNORECASE):
             inside = True
         elif inside and not set(line) <= set("|-: "):
-            found.append(": ".join((cells[0], " ".join(cells[1:]))))
+            told = cells[1:] if cells[0].isdigit() and len(cells) > 1 else cells
+            found.append(": ".join((told[0], " ".join(told[1:]))))
     return found
 
 
@@ -173,6 +204,68 @@ def _inline(lines: Sequence[str]) -> list[str]:
     return []
 
 
+def _midline(lines: Sequence[str]) -> list[str]:
+    """Clauses behind words that announce an order, in running text."""
+    for match in filter(None, map(_MIDLINE.search, lines)):
+        for between in _BETWEEN[1:]:
+            parts = between.split(" ".join(match["text"].split()))
+            told = [piece.strip(" .*") for piece in parts if len(piece.strip(" .*")) > _SHORTEST]
+            if len(told) > FEWEST:
+                return told
+    return []
+
+
+def _in_brackets(lines: Sequence[str]) -> list[str]:
+    """Beats in running text, each behind its number, numeral or letter in brackets."""
+    for line in lines:
+        marks = list(_IN_BRACKETS.finditer(line))
+        for count in (
+            list(map(str, range(1, len(marks) + 1))),
+            list(_ROMAN[: len(marks)]),
+            list("abcdefgh"[: len(marks)]),
+        ):
+            if len(marks) >= FEWEST and [mark["number"] for mark in marks] == count:
+                ends = [*(mark.start() for mark in marks[1:]), len(line)]
+                return [
+                    line[mark.end() : end].strip(" .*;,")
+                    for mark, end in zip(marks, ends, strict=True)
+                ]
+    return []
+
+
+def _tagged(lines: Sequence[str]) -> list[str]:
+    """The longest list of lines in tags of one name, numbers in it left out."""
+    lists: dict[str, list[str]] = {}
+    for line in lines:
+        match = _TAGGED.match(line.strip())
+        if match and (name := match["tag"].rstrip("0123456789")) not in _NO_BEATS:
+            lists.setdefault(name, []).append(re.sub(r"^\d{1,2}[:.)] ", "", match["text"]))
+    return max(lists.values(), key=len, default=[])
+
+
+def _bullets(lines: Sequence[str]) -> list[str]:
+    """The longest run of bullets that nothing says to be of something else."""
+    best: list[str] = []
+    run: list[str] = []
+    above = ""
+    for line in [*lines, ""]:
+        match = _BULLET.match(line)
+        if match:
+            run.append(match["text"])
+            continue
+        fields = sum(_FIELD.match(text) is not None for text in run)
+        if len(run) >= _MANY and 2 * fields < len(run) and not _NAMES_WHOM.search(above):
+            best = max(best, run, key=len)
+        run = []
+        if line.strip():
+            above = line if len(line) < _LABEL else ""
+    return best
+
+
+_LABEL: Final = 60
+"""Characters of a line below which it may be the label of what follows."""
+
+
 def _bold(lines: Sequence[str]) -> list[str]:
     """Bold titles with what happens, in running text."""
     for line in lines:
@@ -192,3 +285,19 @@ def _in_prose(lines: Sequence[str]) -> list[str]:
             found.append(told)
             marked += 1
     return found if marked >= FEWEST else []
+
+
+_READERS: Final = (
+    _numbered,
+    _tabled,
+    _under_a_label,
+    _tagged,
+    _arrows,
+    _inline,
+    _in_brackets,
+    _midline,
+    _in_prose,
+    _bold,
+    _bullets,
+)
+"""Shapes of a list of beats, the surest first."""
