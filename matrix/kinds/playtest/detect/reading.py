@@ -33,6 +33,12 @@ READ_TEXTS: Final = 1024
 """Texts that a process remembers as they were read: the last few outputs of some 200 open sessions.
 Several detectors read an output, and some of them again in later turns."""
 
+NUMBER_WORDS: Final = (
+    "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+    "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+    "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety", "hundred",
+)  # fmt: skip
+
 MIN_WORDS: Final = 3
 """An output with fewer words is no narration."""
 
@@ -137,6 +143,95 @@ def unquoted(text: str) -> str:
     return _QUOTED.sub("", text)
 
 
+# --- texts that wind up --------------------------------------------------------------------------
+
+_LATER: Final = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"\b(?:years|decades) (?:later|after(?:wards)?|on|hence)\b|\bin (?:later"
+        r"|after) (?:years|life)\b"
+        r"|\bfor (?:many )?years (?:to come|after(?:wards)?)\b|\bin the years (?:that|to)\b",
+        r"\bfrom (?:then|that (?:day|night|hour|morning|evening)) (?:on|onwards?)\b|\bever after\b"
+        r"|\bto this (?:very )?day\b|\bhappily ever\b",
+        r"\bthe rest of (?:your|their|his|her|its) (?:lives|life|days)\b|\b(?:grow|grew"
+        r"|grown) old\b"
+        r"|\bas long as (?:you|they|he|she) lived?\b",
+        r"\b(?:each|every) (?:year|spring|summer|autumn|winter|christmas|harvest)\b"
+        r"|\bonce a year\b",
+        r"\b(?:was|were|is|are) never (?:again )?(?:seen|found|heard|told|spoken|mentioned"
+        r"|solved)\b"
+        r"|\b(?:none|neither|nobody|no one|you|they|he|she) (?:of (?:you"
+        r"|them) )?(?:would )?(?:n?ever"
+        r" (?:again|(?:quite )?(?:knew|learn(?:t|ed)?|found out|spoke|speaks?|told|went"
+        r"|returned)))\b",
+        r"\bin time (?:you|they|he|she|it|the)\b|\bwith the years\b|\blittle by little (?:you"
+        r"|they)\b",
+        r"\b(?:go|goes|went|travel(?:s|led)?|sail(?:s|ed)?|driven?|drove) (?:back )?home\b",
+    )
+)
+"""What is told of the time after a story; each line is of one kind."""
+
+_SAYS_FAREWELL: Final = re.compile(
+    r"(?:\A|[.!?\n*_] *)(?:(?:so|and|now)[, ]+)?(?:good ?night|good-?bye|farewell|sweet dreams"
+    r"|adieu"
+    r"|sleep (?:well|tight)|until (?:the )?next (?:time|evening|week)|see you (?:next|soon"
+    r"|again)\b)"
+    r"(?:,? (?!to\b|from\b)[\w'-]+){0,6}[.!\s*_]*\Z",
+    re.IGNORECASE,
+)
+_NOTICE: Final = re.compile(
+    r"(?:\A|[.!?\n*_\u2014-]\s*)(?:[A-Z]+ (?:OF [A-Z ]{3,20} )?)?(?:ENDS?|CLOSED|TERMINATED|OVER)"
+    r"(?: OF(?: THE)? [A-Z]+)?[\s.!*_\])]*\Z"
+)
+_HEARSAY: Final = re.compile(
+    r"\b(?:they say|people say|it is said|is said|legends?|the (?:story|tale|song) goes|rumou?r"
+    r"|sayings?|(?:s?he|[A-Z]\w+|the \w+) (?:tells|told|says|said|recounts|sings|reads)"
+    r" (?:it|you|of|how|that|the|a)\b[^.!?]{0,30}(?:how|that|:))",
+    re.IGNORECASE,
+)
+_ALL_LOST: Final = re.compile(
+    r"\b(?:goes|went|sails?|drifts?) on without you\b|\b(?:close[sd]?|closing) over (?:you"
+    r"|your heads)\b"
+    r"|\byou(?: all)? (?:die|drown|perish|are (?:all )?dead)\b|\bnone of you (?:wakes?"
+    r"|survives?|comes?"
+    r" back|is (?:ever )?seen)\b|\bthat (?:is|was) all(?=[.,;!])",
+    re.IGNORECASE,
+)
+_LAST_WORDS: Final = 700
+"""Characters at the end of an output in which it winds up."""
+
+_LEAPS: Final = 2
+"""Kinds of words of a later time that make an output one that tells what came of it all."""
+
+
+def winds_up(text: str) -> bool:
+    """Whether an output takes leave of its story without saying that it has ended.
+
+    It tells what became of everybody in kinds of words of a later time, says farewell to who
+    listens, or closes with a notice. An output that ends with a question goes on.
+    """
+    told = unquoted(text).strip()[-_LAST_WORDS:]
+    if told.endswith("?"):
+        return False
+    if _SAYS_FAREWELL.search(told) or _NOTICE.search(told):
+        return True
+    return _leaps(told) >= _LEAPS
+
+
+def looks_back(text: str) -> bool:
+    """Whether an output has anything of a story's last: a later time, or the death of all."""
+    told = unquoted(text).strip()[-_LAST_WORDS:]
+    return winds_up(text) or _ALL_LOST.search(told) is not None or _leaps(told) > 0
+
+
+def _leaps(told: str) -> int:
+    """Kinds of words of a later time in sentences that are no hearsay."""
+    plain = " ".join(piece for piece in _PIECE.findall(told) if not _HEARSAY.search(piece))
+    return sum(kind.search(plain) is not None for kind in _LATER)
+
+
+_PIECE: Final = re.compile(r"[^.!?\n]+[.!?]*")
+
 # --- texts that fall apart -----------------------------------------------------------------------
 
 _SMALL_WORDS: Final = word_set(
@@ -169,8 +264,23 @@ _CODE: Final = re.compile(
     r"|(?:[#$%^&*@~|\\]{4,}[^\s#$%^&*@~|\\]{0,9}){2,}"
 )
 _ENDS_WELL: Final = re.compile(r"[.!?\u2026:;)\]\"'\u201d\u2019*_~\u2014|>-]\s*\Z|\u2014\Z")
+_UNFINISHED: Final = re.compile(
+    r"[a-z][.!?][\"\u201d]? (?!(?:to be continued|the end|fin)\b)[^.!?\u2026:\n*_#"
+    r"|>\[(]{30,}[a-z]\s*\Z",
+    re.IGNORECASE,
+)
+"""A sentence that is not closed, behind one that is, in the same paragraph."""
+
+_CLOSED: Final = re.compile(r"[a-z][.!?][\"\u201d]?\s")
+_PROSE: Final = 3
+"""Sentences that a text closes, before one that it does not close has been torn off."""
+
 _JUMBLED: Final = 0.09
 """Share of neighbours in a text that no sentence has (``the the``, ``of and``)."""
+
+_NEVER_TWICE: Final = word_set("the a an of to and is are was were for with by as but or from at")
+_STUTTERS: Final = 0.06
+"""The same, words that never stand twice counted again, where two of them do."""
 
 _FOREIGN_LENGTH: Final = 12
 
@@ -188,7 +298,16 @@ def is_jumbled(reading: HeardOutput) -> bool:
         )
         if odd >= 3 and odd > _JUMBLED * len(pairs):
             return True
+        twice = sum(one == other and one in _NEVER_TWICE for one, other in pairs)
+        if twice >= 2 and odd + twice > _STUTTERS * len(pairs):
+            return not _is_spoken(reading.spoken)
     return False
+
+
+def _is_spoken(text: str) -> bool:
+    """Whether the words that stand there twice are somebody's who stammers."""
+    words = words_of(unquoted(text))
+    return sum(one == other and one in _NEVER_TWICE for one, other in pairwise(words)) < 2
 
 
 def is_foreign(reading: HeardOutput) -> bool:
@@ -221,4 +340,9 @@ def is_cut_off(text: str) -> bool:
     if _ENDS_WELL.search(text):
         return False
     last = words_of(text[-40:])
-    return bool(last) and last[-1] in _NEVER_LAST
+    if last and last[-1] in _NEVER_LAST:
+        return True
+    closed = len(_CLOSED.findall(text))
+    return (
+        closed >= _PROSE and _UNFINISHED.search(text, max(0, len(text) - _LAST_WORDS)) is not None
+    )

@@ -55,14 +55,16 @@ _COMMON: Final = word_set(
 
 
 _NAME: Final = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+")
+_FULL_NAME: Final = re.compile(r"\b[A-Z][a-z]+(?: [A-Z][a-z]+)+\b")
 
 
 class GuideBeat(NamedTuple):
-    """A beat: its title, its words with their weights, and the sum of these."""
+    """A beat: its title, its words with their weights, the sum of these, and which are names."""
 
     title: str
     words: dict[str, float]
     total: float
+    names: frozenset[str] = frozenset()
 
 
 class BeatShare(NamedTuple):
@@ -98,13 +100,18 @@ def beats_of(guide: str) -> tuple[GuideBeat, ...]:
     texts = [stems(f"{item.name} {item.detail}") for item in read.pulses]
     shared = Counter(word for words in texts for word in words)
     titles = [stems(item.name) for item in read.pulses]
+    named = [*_NAME.findall(guide)]
+    for item in read.pulses:
+        named += " ".join(_FULL_NAME.findall(f"{item.name}. {item.detail}")).split()
+    names = {stem(word.lower()) for word in named}
     found = []
     for item, words, title in zip(read.pulses, texts, titles, strict=True):
         weights = {
             word: math.log1p(len(texts) / shared[word]) * (1.5 if word in title else 1.0)
             for word in words
         }
-        found.append(GuideBeat(item.name, weights, sum(weights.values()) or 1.0))
+        total = sum(weights.values()) or 1.0
+        found.append(GuideBeat(item.name, weights, total, frozenset(words & names)))
     return tuple(found)
 
 
@@ -156,16 +163,17 @@ def told_by(text: str, beats: Sequence[GuideBeat], told: Collection[int], since:
                 hinted.append(place)
             continue
         others = [beat.words.keys() for at, beat in enumerate(beats) if at in before - {place}]
-        own = len((stems(text) & beats[place].words.keys()).difference(*others))
+        met = (stems(text) & beats[place].words.keys()).difference(*others)
+        own, deeds = len(met), len(met - beats[place].names)  # all of a cast may be introduced
         if ahead <= 1 + since:
             enough = _ENOUGH if ahead <= 1 or best else _STRONG
             if score.share >= enough and (own or ahead == 1):
                 fresh.append(place)
-        elif best and score.share >= _SURE and own >= _JUMP:
+        elif best and score.share >= _SURE and deeds >= _JUMP:
             fresh.append(place)
         else:
             continue
-        if own >= _JUMP and best and _is_jump(found, fresh, last, since, hinted):
+        if deeds >= _JUMP and best and _is_jump(found, fresh, last, since, hinted):
             jumped = place
     return BeatsTold(tuple(fresh), jumped)
 
@@ -201,6 +209,13 @@ def tells_a_beat(text: str, guide: str) -> bool:
     )
 
 
+def tells_anything(text: str, guide: str) -> bool:
+    """Whether an output tells a good part of any beat of the guide."""
+    return any(
+        score.share >= _STRONG and score.words >= _JUMP for score in scores(text, beats_of(guide))
+    )
+
+
 def touched(texts: Iterable[str], beats: Sequence[GuideBeat]) -> frozenset[int]:
     """Places of the beats that anything was told of, in however few words."""
     met: set[int] = set()
@@ -227,31 +242,69 @@ _STILL_WORDS: Final = 100
 guide that were not told before, stand still; below so many words there is no telling."""
 
 
-def stands_still(texts: Sequence[str], last: int, guide: str) -> bool:
+_IDLE: Final = re.compile(
+    r"\b(?:no|not|never|no one|nobody|nothing|none|nor|neither|nowhere|cannot|without|\w+n't"
+    r"|only|still"
+    r"|same|again|wait(?:s|ed|ing)?|silen(?:ce|t)|quiet|(?:go(?:es)?|going|went) on|keeps?|kept"
+    r"|continue[sd]?|remain(?:s|ed)?|as before|unchanged|empty|shut|perhaps|maybe|might|as if"
+    r"|as though"
+    r"|if|somewhere|somebody|someone|something)\b",
+    re.IGNORECASE,
+)
+_CLAUSE: Final = re.compile(r"[^.!?;\n]+[.!?;]*")
+_IDLE_SHARE: Final = 0.28
+_IDLE_LEAST: Final = 0.22
+_NEXT_TO_NOTHING: Final = 0.016
+"""Share of clauses that deny, stay or guess, over several outputs and in each of them, that stands
+still where so few words are words of the guide that were not told before."""
+
+_MOSTLY_IDLE: Final = 0.38
+"""The former over outputs without a new beat of a guide that lists them."""
+
+
+def stands_still(texts: Sequence[str], last: int, guide: str, since: int = 0) -> bool:
     """Whether the ``last`` of these outputs bring nothing of the guide and say that all stays.
 
-    The first output of a story always brings something.
+    They say so in words for it, or deny and guess in clause after clause. The first output of a
+    story always brings something. It is so many turns ``since`` a beat was told for the first time.
     """
     before, window = texts[:-last], texts[-last:]
     if not before or len(window) < last:
         return False
     read = [_stillness(text) for text in window]
-    length, still = sum(words for words, _ in read), sum(same for _, same in read)
-    if length < _STILL_WORDS or still < _STILL_RATE * length:
+    length, still = sum(one.words for one in read), sum(one.still for one in read)
+    if length < _STILL_WORDS:
+        return False
+    idle = [one.idle for one in read]
+    most = _NEW_RATE if still >= _STILL_RATE * length else 0.0
+    if min(idle) >= _IDLE_LEAST and sum(idle) >= _IDLE_SHARE * last:
+        most = max(most, _NEXT_TO_NOTHING)
+    if since >= last and sum(idle) >= _MOSTLY_IDLE * last and beats_of(guide):
+        most = _NEW_RATE
+    if not most:
         return False
     fresh = frozenset[str]().union(*map(stems, window)) & stems(guide)
-    most = _NEW_RATE * length
     for text in reversed(before):
-        if len(fresh) <= most:
+        if len(fresh) <= most * length:
             break
         fresh -= stems(text)
-    return len(fresh) <= most
+    return len(fresh) <= most * length
+
+
+class _Stillness(NamedTuple):
+    """Words of an output, those that say that nothing is new, and the share of idle clauses."""
+
+    words: int
+    still: int
+    idle: float
 
 
 @lru_cache(maxsize=READ_TEXTS)
-def _stillness(text: str) -> tuple[int, int]:
-    """Words of an output, and how many of them say that nothing is new."""
-    return len(words_of(text)), len(_STILL.findall(text))
+def _stillness(text: str) -> _Stillness:
+    clauses = [part for part in _CLAUSE.findall(text.replace("\u2019", "'")) if " " in part.strip()]
+    idle = sum(_IDLE.search(part) is not None for part in clauses)
+    share = idle / len(clauses) if clauses else 0.0
+    return _Stillness(len(words_of(text)), len(_STILL.findall(text)), share)
 
 
 def lacks_its_end(told: Collection[int], met: Collection[int], beats: Sequence[GuideBeat]) -> bool:

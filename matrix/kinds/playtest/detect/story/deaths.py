@@ -20,10 +20,21 @@ from matrix.kinds.playtest.detect.story.prose import is_supposed
 _DIES: Final = re.compile(
     r"\b(?:(?:is|are|lies|lay|was|were|found) (?:\w+ )?(?:dead|drowned|killed|murdered|buried)"
     r"|dies|died|drowned|breathes? (?:his|her|their) last|has been (?:killed|murdered|shot)"
-    r"|(?:is|was) shot through|falls dead|shot dead)\b"
+    r"|(?:is|was) shot through|falls dead|shot dead|passe[sd] away|perishe[sd]|expire[sd]|drowns"
+    r"|(?:is|was|has been) (?:slain|hanged|beheaded|executed|laid to rest|stabbed to death|no more)"
+    r"|(?:bleeds|bled|freezes|froze|burns|burned|starves|starved|falls|fell) to (?:his |her )?death"
+    r"|(?:drops|dropped|fell) (?:down )?dead|stops breathing|stopped breathing|will never wake)\b"
 )
 _HE_DIES: Final = re.compile(
-    r"^(?:[Hh]e|[Ss]he)(?:'s| is) dead\b|^(?:[Hh]e|[Ss]he)\b[^.!?]{0,80}\bdies\b|\b(?:and"
+    r"\b(?:pull|fish|drag|carry|haul|lay|laid|find|found|bring|brought|fetch|cut|bury"
+    r"|buried)(?:s|ed|ies)? (?:him"
+    r"|her)\b[^.!?]{0,40}\b(?<!half )(?<!half-)(?<!nearly )(?<!almost )(?:dead|drowned"
+    r"|lifeless)\b(?! (?:tired|with|drunk|asleep))|\bburi(?:es|ed) (?:him|her)\b"
+    r"|^(?:[Hh]e|[Ss]he)(?:'s| is| was)? (?:stops?|stopped|no longer) breath|^(?:[Hh]e"
+    r"|[Ss]he) (?:bleeds|bled"
+    r"|froze|freezes|burns|burned|starves?|starved|falls?|fell) to (?:his |her )?death\b"
+    r"|^(?:[Hh]is|[Hh]er) heart (?:stops|has stopped|stopped)\b"
+    r"|^(?:[Hh]e|[Ss]he)(?:'s| is) dead\b|^(?:[Hh]e|[Ss]he)\b[^.!?]{0,80}\bdies\b|\b(?:and"
     r"|but) s?he is dead\b"
 )
 _NOT_THERE: Final = re.compile(
@@ -64,9 +75,10 @@ def deaths(text: str, guide: str) -> list[str]:
             if word.lower() in known.names
         ]
         death = _DIES.search(told)
+        start = max(told.rfind(mark, 0, death.start()) for mark in ";:") if death else -1
         if UNREAL.search(told) or _NOT_THERE.search(told.replace("body", "")):
             pass
-        elif death and (before := [name for at, name in named if at < death.start()]):
+        elif death and (before := [name for at, name in named if start < at < death.start()]):
             if _HE_DIES.search(told) or len(set(before)) == 1:
                 found.append(before[-1])
         elif _HE_DIES.search(told) and last:
@@ -75,7 +87,13 @@ def deaths(text: str, guide: str) -> list[str]:
     return [name for name in dict.fromkeys(found) if name not in known.undying]
 
 
-_DYING: Final = re.compile(r"\b(?:dead|die[sd]?|drowned|killed|murdered|buried|last|shot)\b")
+_DYING: Final = re.compile(
+    r"\b(?:dead|die[sd]?|drown(?:ed|s)|killed|murdered|buri(?:ed|es)|last|shot|passe[sd] away"
+    r"|perishe[sd]|expire[sd]"
+    r"|slain|hanged|beheaded|executed|laid to rest|to (?:his |her )?death|breath|breathing"
+    r"|lifeless|heart"
+    r"|no more|never wake)\b"
+)
 
 
 def find_returned(text: str, guide: str, dead: Sequence[str]) -> list[Returned]:

@@ -53,8 +53,8 @@ def _axis(name: str, one: str, other: str, changes: str) -> Axis:
 AXES: Final = (
     _axis(
         "access",
-        "locked|shut|closed|barred|bolted|blocked|sealed|chained",
-        "open|unlocked|ajar|clear|unbarred|unsealed",
+        "locked|shut|closed|barred|bolted|blocked|sealed|chained|padlocked|boarded up|bricked up",
+        "open|unlocked|ajar|clear|unbarred|unsealed|unbolted",
         r"un?lock|unbar|unbolt|open|clos|shut|slam|swing|swung|push|pull|pr[iy]|forc|break|broke"
         r"|kick|pick|key|clear|block|barricad|seal|collaps|fall|fell|latch|give|gave|lift|burst",
     ),
@@ -87,6 +87,14 @@ AXES: Final = (
         r"|drank|drunk|eat|ate|throng|clear|spill|enter",
     ),
     _axis(
+        "raised",
+        "down|lowered",
+        "up|raised|hoisted",
+        r"rais|lower|hoist|haul|pull|push|roll|winds?\b|winding|winch|crank|lift|drop|fall|fell|let|rise|rose|draw"
+        r"|drew|giv|gave|heav|run|ran|rattl|creak|groan|come|came|go|went|clos|open|slid|crash|swing|swung|turn|cut"
+        r"|key|lever|wheel|chain",
+    ),
+    _axis(
         "wet",
         "dry|parched",
         "wet|soaked|soaking|flooded|drenched|dripping",
@@ -95,10 +103,17 @@ AXES: Final = (
     ),
 )
 
+_RAISED: Final = "raised"
+_IS_RAISED: Final = word_set(
+    "shutter shutters drawbridge portcullis blind blinds barrier boom curtain curtains flag sail "
+    "sails anchor gangway gangplank hatch awning visor ladder gate grille sash bridge"
+)
+"""Things that are up or down, as a state that lasts until somebody sees to it."""
+
 _STATES: Final = {
     word: (axis, side) for axis in AXES for side in (0, 1) for word in axis.sides[side]
 }
-_SOFT: Final = word_set("shut closed blocked clear dark out cold warm")
+_SOFT: Final = word_set("shut closed blocked clear dark out cold warm up down")
 """What a thing may have become by itself since an event."""
 
 _TRANSIENT: Final = word_set("fullness light wet")
@@ -112,7 +127,8 @@ _TIMED: Final = re.compile(
     re.IGNORECASE,
 )
 _DETERMINED: Final = (
-    r"(?:[Tt]he|[Yy]our|[Hh]is|[Hh]er|[Tt]heir|[Bb]oth|[Aa]ll(?: of)?(?: the)?|[Tt]his|[Tt]hat)"
+    r"(?:[Tt]he|[Yy]our|[Hh]is|[Hh]er|[Ii]ts|[Tt]heir|[Bb]oth|[Aa]ll(?: of)?(?: the)?|[Tt]his"
+    r"|[Tt]hat)"
 )
 _SUBJECT: Final = rf"\b{_DETERMINED} (?P<subject>(?:[\w'-]+ ){{0,4}}?[\w'-]+?)"
 _STATEMENT: Final = re.compile(
@@ -128,6 +144,23 @@ _FOUND: Final = re.compile(
     rf"\b(?:find|finds|found|leave|leaves) {_DETERMINED} (?P<subject>(?:[\w'-]+ ){{0,3}}?[\w'-]+?)"
     rf" (?P<state>{'|'.join(_STATES)})\b(?P<after>[^.!?;]{{0,20}})"
 )
+_HAS: Final = re.compile(
+    r"\b(?:[Tt]he|[Yy]our|[Tt]his|[Tt]hat) (?P<owner>[\w'-]+)(?: [\w'-]+){0,4}? (?:has|had"
+    r"|keeps?|kept|stands?"
+    r" with|stood with) (?:its|all its|both its|his|her"
+    r"|their) (?P<thing>(?:[\w'-]+ ){0,2}?[\w'-]+?)"
+    rf" (?P<state>{'|'.join(_STATES)})\b(?P<after>[^.!?;]{{0,20}})"
+)
+"""A part of something in a state (``the house has its windows shut``)."""
+
+_HAVING: Final = word_set("has had keep keeps kept stands stood")
+_INSISTED: Final = re.compile(
+    r"\bas (?:it|they|he|she) (?:has|have|had)(?: always| ever)?(?: been)?\b|\bas (?:always|ever)\b"
+    r"|\b(?:has|have|had) (?:always|never) been\b|\ball (?:night|day|week|along)\b"
+    r"|\bday and night\b"
+)
+"""It has been so all the time, whatever may have happened since."""
+
 _MARKED: Final = re.compile(
     r"\b(?:now|no longer|again|suddenly|at last|finally|this time|once more|turns out|any ?more)\b",
     re.IGNORECASE,
@@ -234,6 +267,16 @@ _LIGHTS: Final = re.compile(
 )
 """What changes the light wherever one is."""
 
+_HANDLED: Final = word_set("access raised")
+_IT: Final = word_set("it they")
+_IT_MOVES: Final = re.compile(
+    r"\b(?:[Ii]t|[Tt]hey) (?:gives?|gave|yields?|yielded|opens?|opened|swings?|swung|lifts?"
+    r"|lifted|rises?|rose"
+    r"|goes (?:up|down)|comes? (?:up|down)|slides?|slid|drops?|dropped|falls?"
+    r"|fell)\b(?! (?:you|him|her))"
+)
+"""What something does without its name (``It gives.``), on axes where that is common."""
+
 _SIMPLE: Final = frozenset(_STATES)
 
 
@@ -337,6 +380,8 @@ class FactBook:
                 self._facts.remove(fact)
 
     def _is_excused(self, before: Fact, fact: Fact, word: str, text: str) -> bool:
+        if _INSISTED.search(text):
+            return False
         if before.value.endswith(_EVENT) and word in _SOFT:
             return True
         if _MARKED.search(text):
@@ -409,6 +454,14 @@ def _may_change(fact: Fact, sentence: Sentence, told: str) -> bool:
         return measures.TIME_PASSES.search(told) is not None
     if fact.axis == "light" and _LIGHTS.search(told):
         return True
+    if fact.axis in _HANDLED and sentence.words & _IT and _IT_MOVES.search(told):
+        return True
+    if (
+        fact.axis == measures.COUNT
+        and sentence.words & measures.MORE
+        and measures.MORE_COME.search(told)
+    ):
+        return True
     if fact.subject.rsplit(" ", 1)[-1] not in sentence.words:
         return False
     changes = _TAKES_AWAY.get(fact.axis)
@@ -419,20 +472,41 @@ def _stated(sentence: Sentence, topic: str, turn: int) -> Iterator[tuple[Fact, s
     """Plain statements of a sentence about states."""
     if sentence.text.endswith("?") or not (sentence.words & _SIMPLE):
         return
-    for pattern in (_STATEMENT, _FOUND):
+    for pattern in (_STATEMENT, _FOUND, _HAS) if sentence.words & _HAVING else (_STATEMENT, _FOUND):
         for match in pattern.finditer(sentence.text):
             whole = match.groupdict()
-            subject = thing_of(whole["subject"]) if whole["subject"] else topic
-            if not subject or _NO_THING.search((whole["subject"] or "").lower()):
+            named = _part_of(whole) if pattern is _HAS else whole["subject"]
+            subject = thing_of(named) if named else topic
+            if not subject or _NO_THING.search((named or "").lower()):
                 continue
             if match["after"].strip().startswith(("or ", "enough", "to ", "with ", "of ")) and (
-                match["state"] not in ("full", "empty", "bare")
+                match["state"] not in ("full", "empty", "bare", "up", "down")
             ):
                 continue
             axis, side = _STATES[match["state"]]
+            if axis.name == _RAISED and not _is_raised(subject, match["after"]):
+                continue
             if whole.get("not"):
                 side = 1 - side
             yield Fact(axis=axis.name, subject=subject, value=str(side), turn=turn), match["state"]
+
+
+def _part_of(told: Mapping[str, str | None]) -> str:
+    """A part by the name of the whole, unless that is somebody."""
+    owner, thing = told["owner"] or "", told["thing"] or ""
+    return f"{owner} {thing}"
+
+
+def _is_raised(subject: str, after: str) -> bool:
+    """Whether ``up`` and ``down`` tell the state of a thing, and not where it is."""
+    if subject.rsplit(" ", 1)[-1] not in _IS_RAISED:
+        return False
+    return (
+        re.match(
+            r"\A(?:[,:\u2014-]|\Z| (?:and|but|as|to the ground|again|now|so|all|for)\b)", after
+        )
+        is not None
+    )
 
 
 def _losses(sentence: Sentence, turn: int) -> Iterator[Fact]:

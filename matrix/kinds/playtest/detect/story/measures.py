@@ -53,6 +53,16 @@ TIME_PASSES: Final = re.compile(
 )
 """Told anywhere, it lets a clock show anything."""
 
+MORE: Final = word_set("more others rest another reinforcements join joins joined")
+MORE_COME: Final = re.compile(
+    r"\b(?:\w+ (?:more|others)|the (?:others|rest)|another"
+    r"|reinforcements) (?:\w+ ){0,2}?(?:come|comes|came"
+    r"|join|joins|joined|arrive|arrives|arrived|step|stepped|climb|appear|appears|appeared|are|were)\b"
+    r"|\b(?:join|joins|joined) (?:them|you|us)\b",
+    re.IGNORECASE,
+)
+"""Told of nobody by name, it lets any number be another one."""
+
 _UNITS: Final = (
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
     "sixteen seventeen eighteen nineteen twenty"

@@ -64,6 +64,8 @@ class GuidePeople(NamedTuple):
         traits: What was told of them.
         dead: Those who are dead from the start.
         undying: Those of whom death says nothing: ghosts, and who is only said to be dead.
+        clause: A pattern of who does what.
+        innocent: Those who have not done it, with the guide's words on them.
     """
 
     names: dict[str, str]
@@ -71,6 +73,7 @@ class GuidePeople(NamedTuple):
     dead: frozenset[str]
     undying: frozenset[str]
     clause: re.Pattern[str] | None
+    innocent: dict[str, str]
 
 
 @lru_cache(maxsize=64)
@@ -106,7 +109,14 @@ def people_of(guide: str) -> GuidePeople:
         if _BEYOND.search(text) or (_DEATH.search(text) and _STIRS.search(text))
     }
     dead = {o for o, text in about.items() if _DEAD_IN_GUIDE.search(text)} - undying
-    return GuidePeople(names, traits, frozenset(dead), frozenset(undying), _clauses(names))
+    innocent = {
+        names.get(_last(owner), owner): text
+        for owner, text in segments
+        if _INNOCENT.search(text) and not _TAKES_BLAME.search(text)
+    }
+    return GuidePeople(
+        names, traits, frozenset(dead), frozenset(undying), _clauses(names), innocent
+    )
 
 
 def _last(owner: str) -> str:
@@ -148,6 +158,10 @@ _ROW: Final = re.compile(r"^\s{0,9}\|([^|\n]+)\|")
 _INSIDE: Final = re.compile(
     r"(?<=[a-z,;(*] )(?:[A-Z][a-z]+|[A-Z]{3,})(?:[ -][A-Z][a-z]+)*\b"
     r"|(?<=[(*])[A-Z][a-z]+(?: [A-Z][a-z]+)*\b"
+    # who opens a sentence with what they are beside the name
+    r"|(?<=[.;:] )(?!(?:Finally|Later|Tonight|Outside|Inside|Meanwhile|Soon|Suddenly"
+    r"|Afterwards)\b)[A-Z][a-z]+"
+    r"(?:[ -][A-Z][a-z]+)*(?= the [a-z]+[,.:;(]|, (?:an?|the|his|her|old|young) [a-z]+| \()"
 )
 _HEAD: Final = re.compile(
     r"^[\s*#>|-]{0,9}(?:The )?(?P<name>[A-Z][\w'-]{1,30}(?: "
@@ -178,6 +192,71 @@ _DEATH: Final = re.compile(r"\b(?:dead|died|drowned|killed|murdered|deceased)\b"
 _STIRS: Final = re.compile(
     r"\b(?:portrait|speaks?|appears|returns|asks|says|stands|walks|sits)\b", re.IGNORECASE
 )
+
+
+_INNOCENT: Final = re.compile(
+    r"\b(?:innocent|guiltless|blameless|not guilty|(?:did not|didn't) do it"
+    r"|ha[sd] nothing to do with it"
+    r"|(?:wrongly|falsely) (?:accused|suspected)|false (?:trail|lead|suspect)|red herring)\b",
+    re.IGNORECASE,
+)
+_TAKES_BLAME: Final = re.compile(
+    r"\b(?:confess\w*|blame|owns? up|claims?|shield\w*)\b|\bnot (?:so )?innocent|\bseems",
+    re.IGNORECASE,
+)
+_OWNS_UP: Final = re.compile(
+    r"\bI(?:'ve| have|'d| did)? (?:kill|murder|poison|shot|stab|strangl|drown|st[oa]le|frame"
+    r"|burn|forg(?:ed|e)"
+    r"|betray|set)(?:n|ed|led|bed|d|t)? (?:him|her|them|it|the|that|my|your|his|[A-Z][a-z]+)\b"
+)
+_HAS_DONE_IT: Final = re.compile(r"\b(?:I did it|it was me|I confess)(?=[.!,;]|\Z)", re.IGNORECASE)
+_CRIME: Final = re.compile(
+    r"\b(?:confess\w*|murder\w*|kill\w*|guilt\w*|handcuffs|cuffs|arrest\w*)\b"
+)
+
+
+def find_confessions(text: str, guide: str) -> list[Break]:
+    """People whom the guide calls innocent, and who own up in their own words."""
+    known = people_of(guide)
+    if not known.innocent:
+        return []
+    found: dict[str, Break] = {}
+    for match in QUOTE.finditer(text):
+        said = (match[1] or match[2] or "").replace("\u2019", "'")
+        if not _OWNS_UP.search(said) and not (_HAS_DONE_IT.search(said) and _CRIME.search(text)):
+            continue
+        name = _speaker(text, match, known)
+        if name in known.innocent:
+            told = known.innocent[name].strip(" ,;:.-*|")
+            found.setdefault(name, Break(name, told, match[0]))
+    return list(found.values())
+
+
+def _speaker(text: str, speech: re.Match[str], known: GuidePeople) -> str:
+    """Who says something: whoever is said to right after it, or was named last before it."""
+    after = _ATTRIBUTED.match(text, speech.end())
+    if after and (said_by := _named(after[0], known)):
+        return said_by[0]
+    before = QUOTE.sub("", text[max(0, speech.start() - 240) : speech.start()])
+    named = _named(before, known)
+    if not named or _STRANGE.search(before[before.rfind(named[-1].split()[-1]) :]):
+        return ""
+    return named[-1]
+
+
+_ATTRIBUTED: Final = re.compile(
+    rf"\s{{0,3}}(?:(?:{'|'.join(sorted(SPEECH))}) (?:the )?(?:[A-Z][\w'-]+ ?)+"
+    rf"|(?:[A-Z][\w'-]+ ){{1,3}}(?:{'|'.join(sorted(SPEECH))})\b)"
+)
+
+
+def _named(text: str, known: GuidePeople) -> list[str]:
+    return [
+        known.names[word.lower()]
+        for match in NAME.finditer(text)
+        for word in match[0].split()
+        if word.lower() in known.names
+    ]
 
 
 def _clauses(names: dict[str, str]) -> re.Pattern[str] | None:
@@ -244,9 +323,15 @@ def _is_said_by(told: str, match: re.Match[str], sentence: str) -> bool:
 
 _LASTQUOTED: Final = re.compile(r"_\d{1,4}_\s*\Z")
 _OPENING_PRONOUN: Final = re.compile(
-    r"^\W*(?:Then )?(?:[Hh]e|[Ss]he) (?:[a-z]+ly )?(?P<verb>[a-z]+)\b"
+    r"^\W*(?:Then )?(?:[Hh]e|[Ss]he) (?:[a-z]+ly )?(?:(?:is"
+    r"|was) (?=[a-z]+ing\b))?(?P<verb>[a-z]+)\b"
 )
-_STRANGE: Final = re.compile(r"\b(?:man|woman|boy|girl|somebody|someone|voice|stranger)\b")
+_STRANGE: Final = re.compile(
+    r"\b(?:man|woman|boy|girl|somebody|someone|voice|stranger|child|lady|gentleman|fellow|maid|servant"
+    r"|cook|clerk|porter|driver|guard|soldier|sailor|nurse|doctor|priest|waiter|waitress|butler|officer"
+    r"|policeman|secretary|neighbou?r|landlord|landlady|wife|husband|mother|father|sister|brother|son"
+    r"|daughter|captain|king|queen|groom|keeper)\b"
+)
 _FURTHER: Final = re.compile(
     r"(?:,| and|, and|;) (?:then )?(?P<verb>[a-z]{2,}(?:s|ed)|shot|tore|drew|took|ran|swung|hit"
     r"|struck|threw|ate|drank|sang|spoke|wrote|read|fled|leapt|slew|swore|swam|slept|wept|bit)\b"

@@ -15,7 +15,8 @@ _SPOKE: Final = (
     "whispered "
     "explains explained tells told asks asked answers answered replies replied mutters muttered "
     "murmurs murmured announces announced exclaims chatters sings sang adds added growls yells "
-    "declares remarks chimes laughs snaps snarls screams"
+    "declares remarks chimes laughs snaps snarls screams saying telling calling crying shouting "
+    "whispering explaining boasting"
 )
 SPEECH: Final = word_set(_SPOKE)
 """Verbs of whoever says something."""
@@ -293,6 +294,67 @@ def _contracts(deed: Deed) -> bool:
     return len(_CONTRACTED.findall(deed.speech.replace("\u2019", "'"))) >= 2
 
 
+_CLOSE: Final = word_set("hugs hugged embraces embraced cuddles kisses kissed squeezes hug embrace")
+_ARMS_AROUND: Final = re.compile(
+    r"\b(?:throws?|threw|flings?|flung|puts?|wraps?|wrapped|slings?|slung|lays?"
+    r"|folds?) (?:both )?(?:his|her"
+    r"|their|its|an) arms? (?:a?round|about|over)\b(?! (?:his|her|its) (?:chest|own|knees"
+    r"|head))|\b(?:falls|fell) (?:on|into|round) [^.!?]{0,20}"
+    r"\b(?:neck|arms)\b|\bhangs (?:on|from|round) [^.!?]{0,20}\bneck"
+)
+
+
+def _embraces(deed: Deed) -> bool:
+    """Whether somebody takes somebody in their arms, of their own will."""
+    if deed.is_denied or (
+        deed.words & {"flinches", "stiffens", "lets", "you"}
+        and deed.verb
+        not in (
+            *_CLOSE,
+            *_FLINGS,
+        )
+    ):
+        return False
+    return deed.verb in _CLOSE or (
+        deed.verb in _FLINGS and _ARMS_AROUND.search(deed.sentence) is not None
+    )
+
+
+_FLINGS: Final = word_set(
+    "throws threw flings flung puts wraps wrapped slings slung lays folds falls fell hangs"
+)
+_TELLS_TALES: Final = re.compile(
+    r"\b(?:shall|should|let|can|may) (?:i|me) tell you (?:what|who|how|a secret|about)\b"
+    r"|\byou'll never guess\b"
+    r"|\bbetween you and me\b|\byou didn't hear (?:it|this)"
+    r"|\bwait till you hear\b|\b(?:have you|you've) heard (?:what|about|that|who)\b"
+    r"|\bdo you know (?:what|who) (?:s?he"
+    r"|they|the)\b|\bguess (?:what|who)\b|\b(?:s?he|they) (?:told|wrote|confessed"
+    r"|whispered) (?:it )?to me\b",
+    re.IGNORECASE,
+)
+_BLABS: Final = word_set(
+    "gossips gossiped blabs blabbed chatters tattles divulges divulged betrays blurts spills"
+)
+
+
+def _gossips(deed: Deed) -> bool:
+    if deed.is_denied:
+        return False
+    if deed.verb in _BLABS and "secret" not in deed.near - deed.words:
+        return True
+    if not deed.speech or _KEEPS_QUIET.search(deed.speech):
+        return False
+    return _TELLS_TALES.search(deed.speech) is not None
+
+
+_KEEPS_QUIET: Final = re.compile(
+    r"\b(?:can't|cannot|can not|won't|will not|could not|couldn't|never|not mine to|not for me to)"
+    r" (?:\w+ )?(?:say|tell|repeat|speak)\b",
+    re.IGNORECASE,
+)
+
+
 _OATHS: Final = re.compile(
     r"\b(?:god's blood|god damn|goddamn|damn(?:ed)?|bloody|bastards?|bugger|poxy|arse|shit\w*"
     r"|fuck\w*|son of a bitch|christ|hell's teeth|devil take)\b",
@@ -391,6 +453,8 @@ _HABITS: Final = (
     (
         re.compile(
             r"\b(?:of few words|says (?:very )?little|speaks (?:very )?little|taciturn|laconic"
+            r"|(?:barely|hardly|scarcely|rarely|seldom) (?:ever )?(?:speaks|talks|says a word)"
+            r"|(?:monosyllabic|tongue-tied|tight-lipped|close-mouthed|uncommunicative)"
             r"|(?:never|not) more than (?:two|three|four|five|six|a few) words"
             r"|speaks in (?:single|one|two|three)[ -]words?)\b",
             re.IGNORECASE,
@@ -409,6 +473,30 @@ _HABITS: Final = (
     (
         re.compile(r"\b(?:no|never uses?|without|avoids) contractions\b", re.IGNORECASE),
         _contracts,
+    ),
+    (
+        re.compile(
+            r"\b(?:hates?|dislikes?|loathes?|fears?|(?:can't|cannot|does not|doesn't) (?:stand"
+            r"|bear|like)"
+            r"|shrinks from|flinches (?:from|at)|never|afraid of) (?:to be |being |all |any "
+            r"|human |physical )?"
+            r"(?:touch(?:ed|es)?|hugs?|hugged|embrace[sd]?)\b(?! (?:alcohol|drink|a drop|wine"
+            r"|meat|money|weapons?|the"
+            r" (?:drink|bottle)))",
+            re.IGNORECASE,
+        ),
+        _embraces,
+    ),
+    (
+        re.compile(
+            r"\b(?:discreet|discretion|tight-lipped|close-mouthed|(?:keeps?|kept"
+            r"|guards?) (?:[\w']+ ){0,2}?secrets?"
+            r"|(?:never|not) (?:\w+ )?(?:repeats?|repeated|betrays?|betrayed|gossips?"
+            r"|breathes? a word"
+            r"|tells? (?:what|a secret|secrets))|(?:sworn|bound) to secrecy)\b",
+            re.IGNORECASE,
+        ),
+        _gossips,
     ),
 )
 
