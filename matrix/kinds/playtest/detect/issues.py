@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from matrix.kinds.playtest.detect.loops import find_repetition
 from matrix.kinds.playtest.detect.reading import (
+    NUMBER_WORDS,
     HeardOutput,
     is_cut_off,
     is_degenerate,
@@ -24,7 +25,7 @@ from matrix.kinds.playtest.detect.reading import (
 )
 from matrix.kinds.playtest.detect.story.deaths import find_returned
 from matrix.kinds.playtest.detect.story.facts import Utterance, follow_facts, sentence_of
-from matrix.kinds.playtest.detect.story.people import find_breaks
+from matrix.kinds.playtest.detect.story.people import find_breaks, find_confessions
 from matrix.kinds.playtest.detect.strangers import TableLines, find_strangers
 from matrix.kinds.playtest.setup.state import Fact
 from matrix.model.records import JSON
@@ -92,6 +93,7 @@ def detect_deviations(
     known: frozenset[str],
     lines: TableLines,
     narrated: Iterable[str] = (),
+    guide: str = "",
 ) -> list[IssueFound]:
     """People, places and things of which neither the guide nor anybody at the table has spoken.
 
@@ -100,10 +102,24 @@ def detect_deviations(
         known: Words of the guide, of title and setting.
         lines: What was said before, and who the players are.
         narrated: The narrator's outputs before this one.
+        guide: The story guide.
     """
     return [
         IssueFound("guide_deviation", found.name, found.detail, WARNING)
-        for found in find_strangers(reading.spoken, known, lines, narrated)
+        for found in find_strangers(reading.spoken, known, lines, narrated, guide)
+    ]
+
+
+def detect_confessions(reading: HeardOutput, guide: str) -> list[IssueFound]:
+    """People who own up to what the guide says they have not done."""
+    return [
+        IssueFound(
+            "guide_deviation",
+            one.name,
+            f"the guide says {quoted(one.told, 60)!r}: {quoted(one.sentence)}",
+            WARNING,
+        )
+        for one in find_confessions(reading.spoken, guide)
     ]
 
 
@@ -189,6 +205,38 @@ _LOST: Final = re.compile(
     r"|\bwe don't know (?:where we are|who is (?:who|meant)|what (?:is|was) (?:going on|asked))\b",
     re.IGNORECASE,
 )
+_LINKS_TWO: Final = (
+    r"(?:has|have|had|holds?|gave|gives?|giving|told|tells?|said|says|saying|did|does|doing|took|takes|got"
+    r"|gets|asked|asks|is|are|was|were|wants?|means?|meant)"
+)
+_CANNOT_TELL: Final = re.compile(
+    rf"(?:\A|[.!?,] |\b(?:wait|sorry|but|so|and|huh) )who (?:(?!ask|find|see)[\w']{{1,12}} )?"
+    rf"{_LINKS_TWO} (?:[\w']{{1,12}} ){{0,2}}?(?:what|whom?|which"
+    rf"|whose)\b[^.!?\n]{{0,30}}\?(?<!who knows what\?)"
+    r"|\bno idea who(?:'s| is| was| said)? (?:\w+ )?(?:what|whom?|saying|talking|speaking|meant)\b"
+    r"|\bwho(?:'s| is| are) (?:the |this )?['\"\u2018\u201c][\w ']{1,24}['\"\u2019\u201d]\?"
+    r"|\bi (?:really )?(?:don't|do not|can't|cannot) (?:understand|follow)(?=[.!?,;]|\Z)",
+    re.IGNORECASE,
+)
+"""Questions that ask for both ends of a deed, and bare words of not understanding."""
+
+_DOUBTS: Final = re.compile(r"\b[Ww]ho\b|\bno idea\b|\b(?:understand|follow)\b")
+"""Stands in every text that the former can match."""
+
+_ASKS_BACK: Final = re.compile(
+    r"(?i:\b(?:wait|sorry|hang on|hold on|huh)[,.!?]* (?:but )?(?:what|who)\b(?:[?!]+|\Z)"
+    r"|\A(?:sorry|pardon|huh|come again)\?+|\b(?:wait|sorry|hang on|hold on"
+    r"|huh)[,.!?]* (?:but )?(?:which|whose)"
+    r" \w+\?|\bthe (?:\w+ )?(?:what|who)\?|\b(?:left|right|other|one|first|second) what\b"
+    r"|\b(?:can|could|would|will) you (?:please )?(?:say|tell|repeat|explain|describe"
+    r"|read) (?:\w+ ){0,3}?again\b"
+    r"|\bsay again\b|\b(?:can|could|would) you (?:please )?repeat\b|\bcan't read (?:that"
+    r"|this)\b|\bme neither\b"
+    r"|\bsame here\b|\b(?:who|which one)(?:'s| is) (?:talking|speaking)\?)"
+    r"|\b[Ww]h(?:ich|ose) [A-Z]\w+(?: is (?:this|that|it))?\?",
+)
+"""Asking back: nothing in one player, who may do so in the story, and telling in two of them."""
+
 _SAID_TWICE: Final = re.compile(
     r"\bdidn't (?:that|this) (?:just|already) happen\b|\byou (?:just|already) said that\b",
     re.IGNORECASE,
@@ -233,6 +281,13 @@ _LOST_HINTS: Final = (
     "'t tell",
     "cannot tell",
     "out wh",
+    "no idea",
+    "who ",
+    " what?",
+    "again",
+    "sorry?",
+    "huh?",
+    "pardon",
 )
 
 
@@ -249,6 +304,9 @@ def detect_confusion(
     if not any(hint in together for hint in _LOST_HINTS):
         return None  # the usual case, without a regular expression
     lost = [(name, text) for name, text in said if _is_lost(text, repeated=repeated)]
+    if not lost and not repeated:
+        asking = [(name, text) for name, text in said if _asks_back(text)]
+        lost = asking if len(asking) >= _TOGETHER else []
     if not lost:
         return None
     severity = ERROR if len(lost) >= 2 and len(lost) * 2 >= len(said) else WARNING
@@ -258,7 +316,25 @@ def detect_confusion(
 
 def _is_lost(text: str, *, repeated: bool) -> bool:
     plain = text.replace("\u2019", "'")
-    return bool(_LOST.search(plain)) or (not repeated and bool(_SAID_TWICE.search(plain)))
+    if _LOST.search(plain) or (_DOUBTS.search(plain) and _CANNOT_TELL.search(plain)):
+        return True
+    return not repeated and _SAID_TWICE.search(plain) is not None
+
+
+def _asks_back(text: str) -> bool:
+    plain = text.replace("\u2019", "'")
+    low = plain.lower()
+    return any(hint in low for hint in _BACK_HINTS) and _ASKS_BACK.search(plain) is not None
+
+
+_BACK_HINTS: Final = (
+    "wait", "sorry", "pardon", "huh", "hold on", "hang on", " what?", " who?", "again", " what",
+    "read th", "neither", "same here", "is talking", "'s talking", "speaking", "which", "whose",
+)  # fmt: skip
+
+
+_TOGETHER: Final = 2
+"""Players who have to ask back before it is the narration that is not clear."""
 
 
 def detect_lost_narrator(reading: HeardOutput) -> IssueFound | None:
@@ -288,7 +364,15 @@ _OUT_OF_ROLE: Final = re.compile(
     r"|\bwould you like me to\b|\b(?:token|context) (?:limit|window)\b|\bhere(?:'s| is) (?:a|the) "
     r"(?:revised|rewritten|updated) (?:version|scene)\b|\[insert\b|\b(?:npc|player character)s?\b"
     r"|\bmy (?:next|last|previous) (?:response|message|reply|output)\b"
-    r"|\b(?:the|my|our|your) outline (?:asks|says|calls|wants|has|requires|suggests)\b"
+    r"|\b(?:the|my|our|your) outline (?:asks|says|calls|wants|has|requires|suggests|puts|needs)\b"
+    r"|\b(?:the |as )(?:one|person|author|writer) (?:who(?:'s| is) )?writing (?:this|it"
+    r"|the (?:story|scene))\b"
+    r"|\b(?:pulse|beat|scene) (?:\d{1,2}|[ivx]{1,4}|"
+    + "|".join(NUMBER_WORDS[:12])
+    + r") (?:of|out of) (?:\d{1,2}|[ivx]{1,4}|"
+    + "|".join(NUMBER_WORDS[:12])
+    + r")\b"
+    r"|\b(?:advance|move along|wrap up|progress) (?:the|this|our) (?:plot|story|scene|narrative)\b"
     r"|\b(?:tell|let) me (?:know )?if you(?:'d| would) (?:prefer|like|rather)\b"
     r"|\b(?:page|screen) time\b"
     r"|\bout of character\b|\bin my (?:notes|outline)\b",
@@ -302,7 +386,7 @@ _OUT_OF_ROLE_WORDS: Final = word_set(
     "engage happy notes script outline pulse beat apologize apologise let like token context "
     "version "
     "insert npc npcs character create help a.i knowledge gamemaster response message reply output "
-    "page screen tell"
+    "page screen tell writing scene plot narrative progress advance wrap roll"
 )
 
 

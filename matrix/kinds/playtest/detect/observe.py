@@ -27,6 +27,7 @@ from matrix.kinds.playtest.detect.reading import (
     read,
     spoken,
     title_of,
+    winds_up,
 )
 from matrix.kinds.playtest.detect.story import beats
 from matrix.kinds.playtest.detect.story.deaths import deaths
@@ -139,7 +140,7 @@ def observe(
         issues.detect_character_break(output.reading),
         issues.detect_lost_narrator(output.reading),
         issues.detect_breakdown(output.reading, world.guide),
-        *(_ending(told, output, world, log) if has_ended(output) else ()),
+        *(_ending(told, output, world, log) if _takes_leave(told, output, world) else ()),
     ):
         if found:
             findings.append(found)
@@ -154,9 +155,10 @@ def _stands_still(
     """Outputs that bring nothing new although they look like progress; said once per stretch."""
     texts = [*_narrated(log), output.reading.spoken]
     looped = any(turn > output.turn - after for turn in state.repeats)
-    if looped or not beats.stands_still(texts, after, world.guide):
+    since = output.turn - max(state.pulse_turns, default=0)
+    if looped or not beats.stands_still(texts, after, world.guide, since):
         return None
-    if beats.stands_still(texts[:-1], after, world.guide):
+    if beats.stands_still(texts[:-1], after, world.guide, since - 1):
         return None
     detail = f"nothing new in {after} outputs: {quoted(output.reading.spoken)}"
     return IssueFound("stuck", "story", detail, issues.WARNING, float(after))
@@ -165,6 +167,14 @@ def _stands_still(
 def has_ended(output: Output) -> bool:
     """Whether an output ends the story."""
     return output.label.concluded or closes(output.text)
+
+
+def _takes_leave(state: PlaytestState, output: Output, world: World) -> bool:
+    """Whether an output ends the story, or tells what came of it all when little has been told."""
+    if has_ended(output):
+        return True
+    expected = world.expected or len(beats.beats_of(world.guide))
+    return state.pulses < world.early_end * expected and winds_up(output.reading.spoken)
 
 
 def _none(state: PlaytestState, output: Output) -> dict[str, Any]:
@@ -241,6 +251,8 @@ def _ending(
         share = round(told / expected, 3)
         yield IssueFound("early_end", "story", detail, issues.ERROR, share)
         return
+    if not has_ended(output):
+        return  # what is told of later times may be anybody's
     last = [
         line.text for line in log.tail(TABLE, 2 * len(state.seats) + 4) if line.speaker == NARRATOR
     ]
@@ -415,6 +427,7 @@ def _people(
     if has_ended(output):
         return {}  # what people become in the end is no break
     update: dict[str, Any] = {}
+    findings += issues.detect_confessions(output.reading, world.guide)
     breaks = issues.detect_people_breaks(output.reading, world.guide, state.broken)
     if breaks:
         findings += breaks
@@ -434,7 +447,7 @@ def _strangers(
     lines, narrated = _lines(log), _narrated(log)
     found = [
         finding
-        for finding in issues.detect_deviations(output.reading, known, lines, narrated)
+        for finding in issues.detect_deviations(output.reading, known, lines, narrated, world.guide)
         if seen.isdisjoint(finding.subject.split())
     ]
     if not found:

@@ -2,9 +2,10 @@
 
 A narrator may invent: somebody who passes, a ship's name, a cousin of somebody whom the guide has.
 An invention deviates when it takes over: when it acts and comes back, fills an output, or is
-brought in with a claim on the story (gives orders, leads the group, has been here all along). No
-name counts that has a word of the guide or the group, or that a player said first. What an
-invention is called by no name passes unseen.
+brought in with a claim on the story (gives orders, leads the group, has been here all along), or
+when it stays for a second output in which next to nothing of the guide is told. Somebody new who
+tells what the guide has to be told serves the story. No name counts that has a word of the guide or
+the group, or that a player said first. What an invention is called by no name passes unseen.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
 from matrix.kinds.playtest.detect.reading import bare, lowered, word_set, words_of
+from matrix.kinds.playtest.detect.story.beats import stems, tells_anything
 
 KEPT_STRANGERS: Final = 8
 ACTS: Final = 2
@@ -29,6 +31,17 @@ PLACES_OUTPUTS: Final = 3
 
 FILLS: Final = 0.4
 """Share of the sentences of an output that somebody who fills it is in."""
+
+_ESTRANGED: Final = 0.1
+_FAMILIAR: Final = 0.3
+"""Share of an output's words that are the guide's, up to which it has left the guide's story, and
+from which on it is well within it."""
+
+_LESS: Final = 0.7
+"""The former has to be so much less than what the outputs before had, too: a guide may be short."""
+
+_FILLS_ALL: Final = 0.8
+"""The same share for one that tells the guide's story besides."""
 
 _FEW: Final = 2
 """Sentences of an output that one mention fills."""
@@ -63,6 +76,48 @@ _CLAIMS: Final = re.compile(
     r"|I (?:run|own|rule) th(?:is|e)|is in charge|(?:her|his) (?:true|new) (?:heir|master))\b",
     re.IGNORECASE,
 )
+_INTRODUCED: Final = re.compile(
+    rf"(?:\bI am|\bI'm|[Nn]ame (?:is|was|as)|[Nn]ame's|\bcalls? (?:me|himself|herself|itself)"
+    rf"|\bknown as"
+    rf"|\b(?:[Bb]adge|[Ss]ign)(?: that)? (?:says|reads)|\bIt's|\bcome to) [\"*_\u201c]{{0,2}}"
+    rf"(?:the |[A-Z][a-z]+ )?(?P<name>{_NAME}|[A-Z]{{3,}})\b"
+)
+_QUEST: Final = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"\bI(?:'ve| have) (?:put|stolen|taken|cursed|locked|bound|woken|waited|been (?:waiting"
+        r"|watching|looking|searching)|come (?:for|to)|sought|hidden|sworn|chosen|built)\b",
+        r"\bI(?:'ll| will| shall|'d| can) (?:make|give|grant|turn|wake|spare|free|pay|reward"
+        r"|show|kill)"
+        r" (?:you|them|your|him|her|it|each|all)\b",
+        r"\b(?:will|would|won't|shall) (?:you|ye) (?:\w+ )?(?:help|join|carry|serve|fight"
+        r"|bring|ride"
+        r"|come|follow|swear|stop|save)\b|\b(?:join|serve|follow|obey|help) (?:me|us|my|our)\b",
+        r"\b(?:bring|fetch|find|give) (?:me|it to me|us|them to me)\b|\bin need of\b"
+        r"|\bneeds? of (?:new"
+        r"|your|more)\b|\bI need (?!my|to|a (?:drink|rest|moment|minute))\w",
+        r"\bwhoever (?:holds|finds|wins|brings|has|wears|solves)\b|\bor (?:else|die|(?:you"
+        r"|ye) (?:will"
+        r"|shall|die|sleep))\b|\bif you fail\b|\b(?:one|two|three) wrong\b|\bby (?:dawn"
+        r"|midnight|noon)\b",
+        r"\b(?:master|mistress|lord|lady|king|queen|keeper|guardian|head|ruler|heir"
+        r"|last) of (?:the|a|an|all"
+        r"|this|these)\b",
+        r"\b(?:society|order|brotherhood|sisterhood|guild|cult|circle|cabal|league"
+        r"|syndicate) (?:of|that"
+        r"|which)\b|\bprophec\w+|\bthe chosen\b|\bcurse[ds]?\b|\bdestiny\b|\b(?:three"
+        r"|seven) (?:riddles"
+        r"|wishes|tasks|trials)\b|\briddles?\b",
+    )
+)
+"""What somebody says who has a story of their own for the group; each is of one kind."""
+
+_QUESTS: Final = 2
+"""Kinds of it that make who introduces themselves the beginning of another story."""
+
+_AFTER_NAME: Final = 420
+"""Characters after an introduction in which that is said."""
+
 _CAPITALISED: Final = re.compile(r"\b[A-Z][a-z]{2,}")
 _SENTENCE: Final = re.compile(r"[^.!?\n]+[.!?]*")
 _NO_NAME: Final = word_set(
@@ -130,7 +185,11 @@ TableLines: TypeAlias = Iterable[tuple[bool, str]]
 
 
 def find_strangers(
-    text: str, known: frozenset[str], lines: TableLines, narrated: Iterable[str] = ()
+    text: str,
+    known: frozenset[str],
+    lines: TableLines,
+    narrated: Iterable[str] = (),
+    guide: str = "",
 ) -> list[Stranger]:
     """Names in an output that are not the guide's and take its story over.
 
@@ -140,11 +199,14 @@ def find_strangers(
         lines: What was said before and who the players are, read only if there is a candidate:
             a name that a player said first is no invention of the narrator's.
         narrated: The narrator's earlier outputs, read only if there is a candidate.
+        guide: The guide's text; without it nothing is known of how far an output is from it.
     """
     unheard = {word.lower() for word in _CAPITALISED.findall(text)} - known - _NO_NAME
     unheard -= _PLAIN_CAPITAL
     if not unheard:
         return []  # the usual case: no capitalised word that the guide does not have
+    within = _of_the_guide(text, guide)
+    fills = FILLS if within < _FAMILIAR else _FILLS_ALL
     names = {name: {bare(word) for word in words_of(name)} for name in candidates(text)}
     heard = _said_first(lines, unheard.union(*names.values()))
     unheard -= heard
@@ -154,10 +216,57 @@ def find_strangers(
         if parts.isdisjoint(known)
         and parts.isdisjoint(heard)
         and not _passes_by(name, text)
-        and _is_weighty(name, text)
+        and _is_weighty(name, text, fills)
     ]
     named = {word.lower() for one in found for word in one.name.split()}
-    return found + _recurring(text, unheard - named, narrated)
+    before = list(narrated)
+    found += _recurring(text, unheard - named, before, fills)
+    if found or not guide or not before:
+        return found
+    if within < _FAMILIAR and (one := _with_a_quest(text, before[-1], unheard, guide)):
+        return [one]
+    return _staying(text, unheard, before, guide) if within <= _ESTRANGED else []
+
+
+def _with_a_quest(text: str, last: str, unheard: set[str], guide: str) -> Stranger | None:
+    """Who introduces themselves, or has done so in the ``last`` output, with a story of their own.
+
+    The output at hand tells that story rather than the guide's.
+    """
+    if tells_anything(text, guide):
+        return None
+    for told in (text, last):
+        for match in _INTRODUCED.finditer(told):
+            name = match["name"]
+            if name.lower() not in unheard or not re.search(rf"(?i:\b{name}\b)", text):
+                continue
+            said = told[match.start() : match.end() + _AFTER_NAME]
+            if sum(kind.search(said) is not None for kind in _QUEST) >= _QUESTS:
+                return Stranger(name, "introduces another story than the guide's")
+    return None
+
+
+def _of_the_guide(text: str, guide: str) -> float:
+    """Share of the words of an output that the guide has."""
+    said = stems(text)
+    return len(said & stems(guide)) / len(said) if said and guide else 0.0
+
+
+def _staying(text: str, unheard: set[str], before: Sequence[str], guide: str) -> list[Stranger]:
+    """Who came with the output before, acts, and keeps the story from the guide's."""
+    last, earlier = before[-1], before[:-1]
+    usual = [_of_the_guide(one, guide) for one in earlier or before]
+    if _of_the_guide(text, guide) > _LESS * sum(usual) / len(usual):
+        return []
+    new = unheard & set(words_of(last)) - set(words_of("\n".join(earlier)))
+    for word in dict.fromkeys(_CAPITALISED.findall(text)):
+        told = f"{last}\n{text}"
+        if word.lower() not in new or re.search(rf"\b{word.lower()}\b", told):
+            continue  # a word that is written small as well is no name
+        named = re.search(rf"[a-z,;] [\"*_\u201c]{{0,2}}(?:{word}|{word.upper()})\b", told)
+        if named and re.search(_deeds_of(word), told):
+            return [Stranger(_whole(word, text), "stays, and the guide's story is not told on")]
+    return []
 
 
 def _said_first(lines: TableLines, sought: set[str]) -> set[str]:
@@ -181,13 +290,13 @@ def _passes_by(name: str, text: str) -> bool:
     return _PASSES.search(text[max(0, at - 120) : at + 200]) is not None
 
 
-def _is_weighty(name: str, text: str) -> bool:
-    """Whether who is brought in lays claim to the story, or is what the output is about."""
+def _is_weighty(name: str, text: str, fills: float) -> bool:
+    """Whether who is brought in lays claim to the story, or so much of the output is about them."""
     at = text.find(name)
     if _CLAIMS.search(text[at : at + 240]):
         return True
     acts = re.search(rf"{_deeds_of(name)}|\b{name}, who", text)
-    return acts is not None and _share(name, text) >= FILLS
+    return acts is not None and _share(name, text) >= fills
 
 
 def _share(name: str, text: str) -> float:
@@ -196,28 +305,27 @@ def _share(name: str, text: str) -> float:
     return times / len(told) if times > 1 or len(told) <= _FEW else 0.0
 
 
-def _recurring(text: str, unheard: set[str], narrated: Iterable[str]) -> list[Stranger]:
+def _recurring(text: str, unheard: set[str], before: Sequence[str], fills: float) -> list[Stranger]:
     """Names that act and that the narrator keeps coming back to."""
     sought = {word for word in _PROPER.findall(text) if word.lower() in unheard}
     sought |= {part for name in candidates(text) for part in name.split()}
     sought = {word for word in sought if word.lower() in unheard}
     if not sought:
         return []
-    before = list(narrated)
     for word in sorted(sought, key=lambda one: (text.index(one), one)):
         told = [line for line in before if word in line] + [text]
-        if _takes_over(word, told):
+        if _takes_over(word, told, fills):
             times = sum(line.count(word) for line in told)
             return [Stranger(_whole(word, text), f"told {times} times, and not in the guide")]
     return []
 
 
-def _takes_over(word: str, told: Sequence[str]) -> bool:
+def _takes_over(word: str, told: Sequence[str], fills: float) -> bool:
     """Whether a name of these outputs, the newest last, is more than an invention in passing."""
     whole = "\n".join(told)
     form = re.compile(rf"\b{word}\b")
     times = len(form.findall(whole))
-    if _share(word, told[-1]) >= FILLS and re.search(_LONG_NAME.format(word), told[-1]):
+    if _share(word, told[-1]) >= fills and re.search(_LONG_NAME.format(word), told[-1]):
         return times > 1
     if times < TOLD or re.search(rf"\b{_KIN},? (?:was |is )?(?:called |named )?{word}\b", whole):
         return False
