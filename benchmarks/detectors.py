@@ -2,7 +2,7 @@
 
 python -m benchmarks.detectors                          the set that the detectors are made with
 python -m benchmarks.detectors held-out                 the set that is kept from them
-python -m benchmarks.detectors third-author             one that nothing was made with yet
+python -m benchmarks.detectors third-author             a third author's, made with as well since
 python -m benchmarks.detectors development --misses     each miss and false alarm, with its words
 python -m benchmarks.detectors --files 'more-*'         the part that a second author wrote
 python -m benchmarks.detectors --judge MODEL --max-cost 2   and what a judge adds
@@ -188,7 +188,7 @@ def read_aloud(transcript: Transcript) -> tuple[list[Finding], list[Message]]:
             state = state.model_copy(update={"turns": number})
         said = [(name, words) for name, words in turn.players.items() if words]
         _log_said(log, number, said, turn)
-        findings = [*findings, *detect_remarks(said, [one.kind for one in findings])]
+        findings = [*findings, *detect_remarks(said, [one.kind for one in findings], text)]
         found += [
             Finding(number, one.kind, f"{one.subject}: {one.detail}")
             for one in findings

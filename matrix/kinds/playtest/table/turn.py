@@ -231,7 +231,7 @@ async def _react(
     ]
     for name, text in said:
         ctx.log.append(Message(TABLE, name, text, ctx.turn, history.REACTION))
-    remarks = detect_remarks(said, found)
+    remarks = detect_remarks(said, found, said_now)
     if remarks:
         emit(ctx, remarks)
         state = count_issues(state, remarks)
