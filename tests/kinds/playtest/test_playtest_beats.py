@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from matrix.kinds.playtest.detect.story.beats import beats_of, stands_still, touched
+from matrix.kinds.playtest.detect.story.beats import beats_of, stands_still, told_by, touched
 from matrix.kinds.playtest.kind import KIND
 from matrix.kinds.playtest.setup.guide import parse_guide
 from tests.kinds.fakes import Played, make_prelude, play_session
@@ -110,12 +110,42 @@ def test_an_ending_before_half_of_the_pulses_is_too_early_and_one_after_them_is_
         "1 the bridge burns / 2 the ferryman lies / 3 the bell drowns",
         "Beats:\nOne. The bridge burns.\nTwo. The ferryman lies.\nThree. The bell drowns.",
         "First the bridge burns. Then the ferryman lies. Finally the bell drowns.",
+        "<c1>The bridge burns</c1>\n<c2>The ferryman lies</c2>\n<c3>The bell drowns</c3>",
+        "Quietly told. (i) the bridge burns (ii) the ferryman lies (iii) the bell drowns",
+        "Parts\n  A  the bridge burns\n  B  the ferryman lies\n  C  the bell drowns",
+        ":: HOW IT GOES\n   > the bridge burns\n   > the ferryman lies\n   > the bell drowns",
         "## Acts\n### 1. The bridge\nburns\n### 2. The ferryman\nlies\n### 3. The bell\ndrowns",
     ],
 )
 def test_beats_are_read_out_of_many_forms_of_guides(guide: str) -> None:
     assert len(beats_of(guide)) == 3
     assert touched(["The ferryman tells you one of his lies."], beats_of(guide)) == {1}
+
+
+@pytest.mark.parametrize(
+    "guide",
+    [
+        "A ruin.\n\n- The bridge burns\n- The ferryman lies\n- The bell drowns\n- Dawn comes",
+        "I'd like this sequence: the bridge burns; the ferryman lies; the bell drowns; dawn comes.",
+    ],
+)
+def test_four_bullets_or_clauses_in_order_are_beats(guide: str) -> None:
+    assert len(beats_of(guide)) == 4
+
+
+def test_bullets_of_something_else_are_no_beats() -> None:
+    four = "\n- Ada, a nurse\n- Bram, a smith\n- Cy, a cook\n- Dot, a dog"
+    assert beats_of(f"A ruin.\n\nThe people here\n{four}") == ()
+    assert beats_of("- **Hook:** a\n- **Twist:** b\n- **Tone:** c\n- **Rule:** d") == ()
+
+
+def test_who_introduces_the_cast_does_not_jump_to_the_beat_that_names_them() -> None:
+    guide = (
+        "1. The Major lies shot\n2. A telegram in code\n3. The gun room\n4. A lost ledger\n"
+        "5. Nurse Abel says that Mrs Lamb owed money to Mr Orr"
+    )
+    told = "Here are Nurse Abel, Mrs Lamb and Mr Orr. The Major is dead."
+    assert told_by(told, beats_of(guide), (), 1).jumped_to is None
 
 
 def test_a_guide_of_prose_lists_no_beats() -> None:
@@ -136,3 +166,16 @@ def test_outputs_that_say_that_nothing_changes_stand_still_and_others_do_not() -
     told = f"{CORRIDOR} The ferryman lies, and his bell drowns, drowning, while he lies on."
     assert not stands_still([begun, CORRIDOR], 1, guide)  # too short to tell
     assert not stands_still([begun, CORRIDOR, CORRIDOR, told], 3, guide)
+
+
+def test_clauses_that_deny_and_guess_stand_still_where_nothing_of_the_guide_is_new() -> None:
+    guide = "1. The bridge burns\n2. The ferryman lies\n3. The bell drowns"
+    begun = "The bridge burns behind you."
+    idle = (
+        "You try the shed, and it isn't a shed that opens. A gull walks along the gutter and has"
+        " opinions that it does not share. The evening is the colour of slate; no one comes down"
+        " the lane. You might knock, perhaps, on the other side."
+    )
+    assert stands_still([begun, *[idle] * 3], 3, guide)
+    busy = idle.replace("no one comes down", "the ferryman and his bell come down")
+    assert not stands_still([begun, idle, idle, f"{busy} He lies, he drowns."], 3, guide)

@@ -10,6 +10,7 @@ from matrix.kinds.playtest.detect.challenges import detect_remarks
 from matrix.kinds.playtest.detect.issues import (
     detect_breakdown,
     detect_character_break,
+    detect_confessions,
     detect_confusion,
     detect_contradictions,
     detect_deviations,
@@ -20,7 +21,7 @@ from matrix.kinds.playtest.detect.issues import (
     detect_returned,
     detect_stuck,
 )
-from matrix.kinds.playtest.detect.reading import read, words_of
+from matrix.kinds.playtest.detect.reading import read, winds_up, words_of
 from matrix.kinds.playtest.detect.story.deaths import deaths
 from matrix.kinds.playtest.detect.story.facts import KEPT_FACTS, Utterance
 from matrix.kinds.playtest.detect.story.prose import sentences
@@ -222,12 +223,104 @@ def test_people_whom_the_players_brought_up_do_not_deviate() -> None:
     assert detect_deviations(read(text), KNOWN, said) == []
 
 
+GUIDE = """# The Lamp
+1. The lamp is dark, and the keeper, Morwenna Pask, is missing
+2. In the kitchen: two cups, one with lipstick
+3. The boathouse: the dinghy is gone, the oars are there
+4. A cave below the cliff, with casks of brandy
+"""
+BEGUN = "The lamp is dark, and the keeper Morwenna Pask is missing."
+
+
+@pytest.mark.parametrize(
+    ("outputs", "name"),
+    [
+        (
+            [
+                '"I am *Nyx*," it says. "I have waited for you. Join me, or else!"',
+                "Nyx flies you over the sea to a palace of glass.",
+            ],
+            "Nyx",
+        ),
+        (
+            [
+                "A woman sits on the wall and weaves. Her name, says she, is Oriel.",
+                "Oriel weaves your faces into a long grey river. It flows uphill.",
+            ],
+            "Oriel",
+        ),
+        (
+            [
+                'In the kitchen a boy called Tam peels turnips. "Two cups," he says. "Lipstick."',
+                '"She went to the boathouse," says Tam. The dinghy is gone, the oars are there.',
+            ],
+            "",
+        ),
+        (['"I am Nan," says the landlady. "I need my sleep."', "In the kitchen: two cups."], ""),
+    ],
+)
+def test_who_stays_while_the_guide_is_not_told_on_deviates(outputs: list[str], name: str) -> None:
+    known, told, found = known_words(GUIDE, ""), [BEGUN], list[str]()
+    for output in outputs:
+        findings = detect_deviations(read(output), known, [], told, GUIDE)
+        found += [one.subject for one in findings]
+        told.append(output)
+    assert list(dict.fromkeys(found)) == ([name] if name else [])
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ('Gaston bows. "I killed her, and I would again."', "Gaston"),
+        ('"I have murdered the bishop," says Gaston.', "Gaston"),
+        ('"I did it," says Gaston, and holds out his hands for the cuffs.', "Gaston"),
+        ('"I did it twice," says Gaston, "and it would not shut."', ""),
+        ('"I stole nothing," says Gaston.', ""),
+        ('Gaston bows. The maid weeps. "I killed her," she says.', ""),
+        ('"I killed her," says Ada.', ""),
+    ],
+)
+def test_who_is_innocent_by_the_guide_does_not_own_up(text: str, name: str) -> None:
+    guide = "People: Lady Ada, deaf. Gaston the porter, honest and wrongly suspected."
+    assert [one.subject for one in detect_confessions(read(text), guide)] == [name] * bool(name)
+
+
 def test_an_invention_that_is_told_and_left_is_none_that_takes_over() -> None:
     passer = "You ask the way. Old Marta Quill points north. The rain has stopped. You go on."
     assert detect_deviations(read(passer), KNOWN, []) == []
     back = "Quill asks for the map. You see no harm in it. Quill smiles. Then Quill leads you on."
     found = detect_deviations(read(back), KNOWN, [], [passer])
     assert [one.subject for one in found] == ["Quill"]
+
+
+@pytest.mark.parametrize(
+    ("told", "said", "kinds"),
+    [
+        ("The pilot squints at your map.", "Hang on, the pilot's blind?", ["contradiction"]),
+        ("The pilot, blind as ever, squints.", "Hang on, the pilot's blind?", []),
+        ("The pilot turns milky eyes to the wall.", "Wait, he's blind?", []),
+        ("Hetty skips up the stairs.", "I thought she couldn't walk?", ["contradiction"]),
+        ("All seven rowers sing.", "Seven? I thought four.", ["contradiction"]),
+        ("All seven rowers sing.", "Seven? I thought we'd be late.", []),
+        ("He opens one eye.", "I thought he was dead!", []),
+        ("He orders a beer.", "Wait, I thought he was dead?", ["contradiction"]),
+        ("He orders a beer.", "I thought he was dead!", []),
+        ("All seven of the four rowers sing.", "Seven? I thought four.", []),
+        ("Runa hums.", "Isn't she shy?", []),
+        ("And every year they drink to you. Good night.", "Is that it? Lovely.", []),
+        ("Runa sings and hugs you.", "Wasn't she shy?", ["character_break"]),
+        ("Gaston shouts.", "Since when does Gaston give orders?", ["character_break"]),
+        ("You wait.", "Nothing's happening, let's go.", ["stuck"]),
+        ("You wait.", "Nothing will happen to you.", []),
+        ("To this day nobody speaks of it.", "Over already?", ["early_end"]),
+        ("The radio says: over.", "Over already?", []),
+        ("The boy holds up an oar.", "Is that it? Where's the boat?", []),
+    ],
+)
+def test_what_players_wonder_at_has_its_meaning_from_the_output(
+    told: str, said: str, kinds: list[str]
+) -> None:
+    assert [one.kind for one in detect_remarks([("Bo", said)], (), told)] == kinds
 
 
 @pytest.mark.parametrize(
@@ -306,6 +399,9 @@ def contradictions(*told: str | tuple[str, str], guide: str = "") -> list[str]:
         ("The clerk bows. His name is Abel.", "The clerk bows. His name is Ivo.", "clerk"),
         ("The office is on the third floor.", "The office is in the basement.", "office"),
         ("You throw the ring into the sea.", "You hold the ring up to the light.", "ring"),
+        ("The drawbridge is down.", "The drawbridge is up, and geese swim below.", "drawbridge"),
+        ("The inn has its shutters down.", "The inn shutters are up, as always.", "inn shutters"),
+        ("The boathouse is open.", "The boathouse is padlocked.", "boathouse"),
     ],
 )
 def test_a_state_that_flips_without_cause_is_a_contradiction(
@@ -345,6 +441,10 @@ def test_a_state_that_flips_without_cause_is_a_contradiction(
         ("You throw the ring into the sea.", "A fisherman has found it: you hold the ring again."),
         ("You throw the ring into the sea.", "You hold the other ring."),
         ("The keeper would be dead by now, if the door were open.", "The keeper is alive."),
+        ("The hatch is down.", "You heave at the ring. It gives. The hatch is up."),
+        ("The inn has its shutters down.", "The bank has its shutters up."),
+        ("The shutter is down.", "The sun is up. The street is up and about."),
+        ("There are four rowers.", "Three more come out. All seven rowers bow."),
     ],
 )
 def test_changes_questions_and_hearsay_are_no_contradictions(steps: tuple[str, ...]) -> None:
@@ -388,6 +488,7 @@ PEOPLE = """# The Mill
 - **Ysolde**: a ghost, dead for a hundred years
 - **Bram Tell**: dead since April
 - **Odile**: the cook; never uses more than five words
+- **Doctor Sato**: hates to be touched; keeps everyone's secrets
 """
 
 
@@ -400,6 +501,8 @@ PEOPLE = """# The Mill
         ('"Out of my way, you idiots," says Sir Piers.', "Sir Piers Aldin"),
         ("Piers dances along the ridge of the roof.", "Sir Piers Aldin"),
         ('"Whatever you decide, decide it together," says Odile.', "Odile"),
+        ("Sato flings his arms around all of you.", "Doctor Sato"),
+        ('"Guess what Agnes wrote," says Sato.', "Doctor Sato"),
     ],
 )
 def test_people_who_act_against_the_guide_break_character(text: str, name: str) -> None:
@@ -419,6 +522,10 @@ def test_people_who_act_against_the_guide_break_character(text: str, name: str) 
         "If Barnaby could read, he would.",
         "Sir Piers looks down from the roof and shuts his eyes.",
         'You read the letter. "Out, idiots!" it says.',
+        "You try to hug Sato, and he puts a crate between you.",
+        '"I cannot tell you what she told me," says Sato.',
+        "Sato folds his arms over his chest.",
+        'Sato nods. A maid gossips behind him. "Guess what he said," she says.',
     ],
 )
 def test_people_who_are_as_they_are_do_not(text: str) -> None:
@@ -431,6 +538,9 @@ def test_the_dead_do_not_act_unless_they_are_ghosts_or_remembered() -> None:
     assert [one.subject for one in detect_returned(read("Barnaby laughs."), PEOPLE, dead)] == [
         "Barnaby"
     ]
+    assert deaths("They find Barnaby. They pull him out, quite dead.", PEOPLE) == ["Barnaby"]
+    assert deaths("They find Barnaby. They pull him out, half dead.", PEOPLE) == []
+    assert deaths("Barnaby has shot a hare; it lies dead.", PEOPLE) == []
     found = detect_returned(read("The door opens, and Bram comes in."), PEOPLE, {})
     assert [one.subject for one in found] == ["Bram Tell"]
     for told in (
@@ -482,6 +592,35 @@ def test_players_who_cannot_follow_are_confused(said: str) -> None:
 )
 def test_ordinary_play_is_not_confusion(said: str) -> None:
     assert detect_confusion([("Sam", said)]) is None
+
+
+def test_two_who_ask_back_are_lost_and_one_may_do_so_in_the_story() -> None:
+    lost = [("Sam", "Sorry, what?"), ("Odette", "Can you say that again?"), ("Ravi", "I wait.")]
+    assert detect_confusion(lost) is not None
+    assert detect_confusion(lost[1:]) is None
+    for both_ends in ("Who gave what to whom?", "No idea who is saying what.", "Who has which?"):
+        assert detect_confusion([("Sam", both_ends)]) is not None
+    for in_story in ("Who told it that we'd come?", "Who knows what he drinks?", "Who is he?"):
+        assert detect_confusion([("Sam", in_story)]) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "ends"),
+    [
+        ("She was never found. In later years you told it to your children.", True),
+        ("He slept. They lived happily ever after, and every spring the bell rang.", True),
+        ("The sofa is soft. Good night, dear listeners.", True),
+        ("The sea closes over you. END OF TAPE.", True),
+        ("They say it was never found, and that to this day it rings every year.", False),
+        ('"Good night, my dears," says the landlady.', False),
+        ("Years later you would remember that mattress. Now the door opens.", False),
+        ("From then on it rang every year. Who goes first?", False),
+    ],
+)
+def test_an_output_that_tells_of_later_times_or_says_farewell_winds_up(
+    text: str, ends: bool
+) -> None:
+    assert winds_up(text) is ends
 
 
 def test_a_narrator_that_speaks_as_a_machine_breaks_character() -> None:
