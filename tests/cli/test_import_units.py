@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import matrix as python_api
 from tests.cli.program import Matrix
 from tests.cli.tables import HEADERS, paired, write_csv
+from tests.cli.test_import_unpaired import studied
 
 
 def told(matrix: Matrix, *args: str) -> str:
@@ -182,3 +184,28 @@ def test_rows_that_are_given_again_carry_no_more_than_once(
         return study.winner, *needed, pair.difference, pair.low, pair.high
 
     assert found("again", once * times) == pytest.approx(found("once", once))
+
+
+def test_who_is_shown_to_score_worse_is_left_though_none_of_the_others_wins(here: Path) -> None:
+    """Two candidates are alike, and both far better than what there is."""
+    draws, rows, plain = random.Random(7), list[list[Any]](), list[list[Any]]()
+    for unit in range(60):
+        base = draws.gauss(60, 8)
+        for model, gain in (("current", 0), ("one", 9), ("two", 9.3)):
+            score = round(base + gain + draws.gauss(0, 4), 2)
+            rows.append([unit, model, score, "ok"])
+            plain.append([unit, model, round(score - gain, 2), "ok"])
+    study = studied(here, "worse", ("item", "model", "score", "status"), rows)
+    assert study.verdict.kind == "no_difference"
+    assert "current is shown to score worse than one and two" in study.sentence
+    assert study.advice.startswith("leave current, which scores worse than one and two. Of one and")
+    equals = studied(here, "equals", ("item", "model", "score", "status"), plain)
+    assert "is shown to score worse" not in equals.sentence
+    assert equals.advice.startswith("keep what you have")
+    failing = [
+        [unit, model, "" if model != "current" and unit % 4 == 0 else score, how]
+        for unit, model, score, _ in rows
+        for how in ["error" if model != "current" and unit % 4 == 0 else "ok"]
+    ]
+    broken = studied(here, "broken", ("item", "model", "score", "status"), failing)
+    assert "leave current" not in broken.advice, "who takes its place fails more often"

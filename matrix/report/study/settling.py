@@ -14,6 +14,7 @@ from matrix.report.text import names_listed, plural
 from matrix.stats.estimates.figures import of_each
 from matrix.stats.verdicts.ruling import inside
 from matrix.stats.verdicts.sentence import is_even_chance
+from matrix.stats.verdicts.wording import outscored
 from matrix.store.run.run_folder import resume_command
 
 TWICE_AS_CLOSE = 3
@@ -110,9 +111,39 @@ def advice_of(judged: MatchupVerdict) -> str:
         failed = verdict.variants[pair.b].failures
         look = "; see what went wrong in its failed sessions" if failed else ""
         return f"do not choose {names[pair.b]} for its score alone while that is open{look}."
+    if worse := _to_leave(judged):
+        return worse
     if verdict.kind == "no_difference":
         return "keep what you have: neither that they differ is shown, nor that they do not."
     return "keep what you have: nothing is shown so far."
+
+
+def _to_leave(judged: MatchupVerdict) -> str:
+    """To leave variants that others are shown to beat, though none of these beats all; often empty.
+
+    Not for others that may fail more often.
+    """
+    verdict, names = judged.verdict, judged.matchup.variants
+    margin, lost = verdict.rules.failure_margin, dict[int, list[int]]()
+    both = [one for pair in verdict.comparisons for one in (pair, pair.reversed())]
+    for loser, others in outscored(verdict).items():
+        sound = {
+            pair.b for pair in both if pair.a == loser and pair.failures.b_non_inferior(margin)
+        }
+        if kept := [one for one in others if one in sound]:
+            lost[loser] = kept
+    left = [name for index, name in enumerate(names) if index not in lost]
+    if not lost or len(left) < 2:
+        return ""
+    told = "; ".join(
+        f"{names[loser]}, which scores worse than {names_listed([names[one] for one in others])}"
+        for loser, others in lost.items()
+    )
+    none, rest = ("neither", "other") if len(left) == 2 else ("none", "others")
+    return (
+        f"leave {told}. Of {names_listed(left)} {none} is shown to beat the {rest}: keep or take "
+        "any of these."
+    )
 
 
 def _among_equals(judged: MatchupVerdict) -> str:

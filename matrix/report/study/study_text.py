@@ -64,6 +64,9 @@ def _head(study: Study, width: int) -> str:
     rounds = plural(verdict.rounds_complete, f"complete {study.unit}")
     planned = "that both runs planned" if study.comparison.shared_only else "planned"
     rounds = f"{rounds} of {verdict.rounds_planned:,} {planned}"
+    if study.unit == "unit":  # of an import, of which nothing was planned
+        used, every = verdict.rounds_used, verdict.rounds_planned
+        rounds = plural(every, study.unit) + (f", {used:,} of them complete" if used < every else "")
     if verdict.rules.unit == "unpaired":  # no row of one is a partner of another's
         rounds = ", ".join(f"{plural(row.sessions, 'row')} of {row.level}" for row in study.rows)
     margin = verdict.rules.delta

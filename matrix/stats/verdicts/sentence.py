@@ -127,7 +127,8 @@ def _no_difference(words: Wording) -> str:
         seen = f"{over} {words.better} averaged {words.amount} {way} than {words.worse}"
     return (
         f"{head}: {seen}, and the truth may lie anywhere from {reach} for {words.better} "
-        f"({percent(words.interval)} interval){words.failures_apart}{words.beaten()}."
+        f"({percent(words.interval)} interval){words.failures_apart}{words.beaten()}"
+        f"{words.outscored()}."
     )
 
 
@@ -150,12 +151,12 @@ def _not_enough_data(words: Wording) -> str:
     yet = "yet" if "plan not over" in verdict.reasons else "to name a winner"
     if extra is None:
         more = f"how many more {words.paired_on}s it takes cannot be said"
-        return f"Not enough data {yet}: {why}{words.beaten()}; {more}."
+        return f"Not enough data {yet}: {why}{words.beaten()}{words.outscored()}; {more}."
     sure = ("too few rounds",) if words.sequential else ("too few rounds", "plan not over")
     about = "" if reason in sure else "about "
     even = ", for an even chance" if is_even_chance(verdict) else ""
     more = f"{about}{_more(words, reason, extra)}{even}"
-    return f"Not enough data {yet}: {why}{words.beaten()}; {more}."
+    return f"Not enough data {yet}: {why}{words.beaten()}{words.outscored()}; {more}."
 
 
 def is_even_chance(verdict: Verdict) -> bool:

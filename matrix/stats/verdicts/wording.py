@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from matrix.stats.estimates.figures import count, decimals_for, ends, percent
@@ -109,6 +110,19 @@ class Wording:
         ]
         return "; " + ", ".join(said) if said else ""
 
+    def outscored(self) -> str:
+        """Who is shown to score worse than whom, as :meth:`beaten` says it; empty if nobody is.
+
+        Of a plan that is looked at once, where no winner is named among the others: at other
+        plans' looks such a variant is beaten, and out.
+        """
+        said = [
+            f"{self.names[loser]} is shown to score worse than "
+            f"{_listed([self.names[one] for one in others])}"
+            for loser, others in outscored(self.verdict).items()
+        ]
+        return "; " + ", ".join(said) if said else ""
+
     def _gone(self, one: Beaten) -> str:
         name, other, when = self.names[one.variant], self.names[one.by], self.paired_on
         if one.why == "unscored":
@@ -165,6 +179,25 @@ class Wording:
     def with_unit(self, amount: str) -> str:
         """An amount with the unit, if there is one."""
         return with_unit(amount, self.unit)
+
+
+def outscored(verdict: Verdict) -> dict[int, list[int]]:
+    """Variant -> those that are shown to score better, where one look has named no winner."""
+    if verdict.rules.engine != "fixed" or verdict.kind not in ("no_difference", "not_enough_data"):
+        return {}
+    if {"plan not over", "too few rounds"} & set(verdict.reasons) or len(verdict.variants) < 3:
+        return {}
+    gone = {one.variant for one in verdict.beaten}
+    found: dict[int, list[int]] = {}
+    for pair in verdict.comparisons:
+        if pair.sign and not gone & {pair.a, pair.b}:
+            better = pair.b if (pair.sign > 0) == verdict.rules.higher_is_better else pair.a
+            found.setdefault(pair.a + pair.b - better, []).append(better)
+    return dict(sorted(found.items()))
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def with_unit(amount: str, unit: str) -> str:
