@@ -66,7 +66,8 @@ def _head(study: Study, width: int) -> str:
     rounds = f"{rounds} of {verdict.rounds_planned:,} {planned}"
     if study.unit == "unit":  # of an import, of which nothing was planned
         used, every = verdict.rounds_used, verdict.rounds_planned
-        rounds = plural(every, study.unit) + (f", {used:,} of them complete" if used < every else "")
+        rounds = plural(every, study.unit)
+        rounds += f", {used:,} of them complete" if used < every else ""
     if verdict.rules.unit == "unpaired":  # no row of one is a partner of another's
         rounds = ", ".join(f"{plural(row.sessions, 'row')} of {row.level}" for row in study.rows)
     margin = verdict.rules.delta
