@@ -185,7 +185,8 @@ def outscored(verdict: Verdict) -> dict[int, list[int]]:
     """Variant -> those that are shown to score better, where one look has named no winner."""
     if verdict.rules.engine != "fixed" or verdict.kind not in ("no_difference", "not_enough_data"):
         return {}
-    if {"plan not over", "too few rounds"} & set(verdict.reasons) or len(verdict.variants) < 3:
+    unsaid = {"plan not over", "too few rounds", "failure gate not passed"}  # one beats all
+    if unsaid & set(verdict.reasons) or len(verdict.comparisons) == 1:
         return {}
     gone = {one.variant for one in verdict.beaten}
     found: dict[int, list[int]] = {}
