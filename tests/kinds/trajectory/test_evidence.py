@@ -416,3 +416,80 @@ def test_no_note_takes_more_than_it_is_long(part: str) -> None:
 
     short, long = takes(20_000), takes(200_000)
     assert long < 0.5 or long < 40 * short, "ten if linear, a hundred if quadratic"
+
+
+ITEMS: Final = (
+    "  - it is slow ([a](../source/lena.md))\n  - they would leave ([a](../source/lena.md))\n"
+)
+OF_SOMEBODY: Final = [
+    "Acme said", "Acme", "**Acme said**", "Interview", "From the interview at Acme", "In March",
+    "Interview with Acme ([a](../source/lena.md))", "Two of the customers", "It is slow for them",
+    "Customers said",
+]  # fmt: skip
+OF_LISTS: Final = [
+    "Interviews", "**Interviews**", "From interviews", "What we heard", "Surveys (2)",
+    "Quantitative", "Strong evidence", "Findings so far", "Other sources", "The data",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("mark", ["-", "*", "1."])
+@pytest.mark.parametrize("colon", [":", ""])
+@pytest.mark.parametrize("said", OF_SOMEBODY)
+def test_an_item_that_says_something_is_one_row_with_what_is_below_it(
+    tmp_path: Path, said: str, colon: str, mark: str
+) -> None:
+    for number, indented in enumerate((ITEMS, ITEMS.replace("  -", "\t-"))):
+        text = f"## Evidence for\n\n{mark} {said}{colon}\n{indented}"
+        found = ask(look(tmp_path / str(number), FILES | {NOTE: note(text)}), ORPHANS)
+        assert (found.holds, found.seen) == (True, "1 row of evidence, each with its source")
+
+
+@pytest.mark.parametrize("mark", ["-", "*", "1."])
+@pytest.mark.parametrize("said", [*OF_LISTS, "For", "**Supports**"])
+def test_below_a_mere_label_items_are_the_rows_and_it_is_none(
+    tmp_path: Path, said: str, mark: str
+) -> None:
+    for number, indented in enumerate((ITEMS, ITEMS.replace("  -", "\t-"))):
+        text = f"## Evidence for\n\n{mark} {said}:\n{indented}"
+        found = ask(look(tmp_path / str(number), FILES | {NOTE: note(text)}), ORPHANS)
+        assert (found.holds, found.seen) == (True, "2 rows of evidence, each with its source")
+
+
+def test_labels_and_rows_are_told_apart_at_any_depth(tmp_path: Path) -> None:
+    deep = f"- For:\n  - Interviews:\n    - Acme said:\n      - slow {LENA}\n      - dear\n"
+    more = (
+        f"    - Beta pays {LENA}\n  - Surveys:\n    - 8 of 10 {LENA}\n- Against:\n  - one {LENA}\n"
+    )
+    assert counts(tmp_path, f"## Evidence\n\n{deep}{more}") == (3, 1)
+
+
+def test_a_label_with_nothing_below_it_is_told(tmp_path: Path) -> None:
+    found = ask(look(tmp_path, {NOTE: note("## Evidence for\n\n- Interviews:\n")}), ORPHANS)
+    assert (found.holds, found.vacuous) == (True, True)
+    assert "not read as a row: hypotheses/H-V1-report.md: 'Interviews:'" in found.seen
+
+
+WHOLE: Final = f"- Acme said it is slow and they would leave {LENA}\n"
+DIVIDED: Final = [
+    ITEMS.replace("  -", "-"),
+    f"- Acme said:\n{ITEMS}",
+    f"- Interviews:\n{ITEMS}",
+    f"{WHOLE}- They would leave {LENA}\n",
+    f"| What | By |\n|---|---|\n| It is slow | {LENA} |\n| They would leave | {LENA} |\n",
+]
+
+
+@pytest.mark.parametrize("divided", DIVIDED)
+def test_an_old_row_in_another_shape_is_no_new_evidence(tmp_path: Path, divided: str) -> None:
+    before = FILES | {NOTE: note(f"## Evidence for\n\n{WHOLE}")}
+    after = FILES | {NOTE: note(f"## Evidence for\n\n{divided}")}
+    view = look(tmp_path / "a", after, before)
+    assert not ask(view, INCREASED, "H-V1").holds
+    assert ask(view, UNCHANGED, "H-V1").holds
+    assert ask(view, INCREASED, "H-V1").seen == f"{NOTE} had 1 for it, and has 1"
+    for number, row in enumerate(
+        (f"Beta would leave {LENA}", "They would leave ([b](../source/beta.md))")
+    ):
+        more = divided + (f"| {row} | |\n" if "|" in divided else f"- {row}\n")
+        new = FILES | {NOTE: note(f"## Evidence for\n\n{more}")}
+        assert ask(look(tmp_path / f"b{number}", new, before), INCREASED, "H-V1").holds, row

@@ -40,9 +40,9 @@ from matrix.kinds.trajectory.assertions.notes.notebook import (
     stem,
 )
 from matrix.kinds.trajectory.assertions.notes.paths import plain
+from matrix.kinds.trajectory.assertions.rearranged import counted
 
 _ARROW: Final = re.compile(r"[-=]>|[\u2192\u21d2\u27f6\u2794]")
-_WORD: Final = re.compile(r"[<>\u2264\u2265+\u2212-]?\w+")
 _MARKS: Final = re.compile(r"^[\W_]+")
 _REMARK: Final = re.compile(
     r"[(\[{|;:#\u00b7\u2022\u2013\u2014]|,\s|[.!]\s|\s-+\s"
@@ -249,24 +249,13 @@ def change_of(view: View, layout: Layout, name: str, gone: Sequence[Gone]) -> Ch
     if before is None:  # a file that was renamed keeps what it had
         lost = [each for each in old if each.path not in view.now]
         before = next((each for each in lost if each.id == one.id), None) or _renamed(one, lost)
-    return Change(one.path, (0, 0) if before is None else _counts(before), _counts(one))
+    was = () if before is None else before.evidence
+    return Change(one.path, counted(was, ()), counted(one.evidence, was))
 
 
 def _renamed(one: Hypothesis, lost: Sequence[Hypothesis]) -> Hypothesis | None:
     rows = _rows_of(one.evidence)
     return next((was for was in lost if was.evidence and _rows_of(was.evidence) <= rows), None)
-
-
-def _counts(one: Hypothesis) -> tuple[int, int]:
-    """Rows for it and against it; the same row said again, however it is marked, is none."""
-    said = {(row.against, _wording(row.text)) for row in one.evidence}
-    against = sum(way for way, _ in said)
-    return len(said) - against, against
-
-
-def _wording(text: str) -> str:
-    """What a row says, without marks: ticks, bold, and the like."""
-    return " ".join(_WORD.findall(text.casefold()))
 
 
 def is_told_of(one: Gone, view: View, layout: Layout) -> bool:

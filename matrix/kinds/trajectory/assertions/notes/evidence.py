@@ -18,6 +18,7 @@ from matrix.kinds.trajectory.assertions.notes.directions import (
     stated,
 )
 from matrix.kinds.trajectory.assertions.notes.layout import Layout
+from matrix.kinds.trajectory.assertions.notes.lead_ins import is_lead_in, outdented
 from matrix.kinds.trajectory.assertions.notes.markdown import (
     BOLD_LINE,
     CACHED,
@@ -120,7 +121,7 @@ class _Reader:
 
     def _lines(self) -> Iterator[str]:
         """Lines, of which each has one label that says a direction."""
-        for line in _outdented(with_marked_headings(prose(self._text))):
+        for line in outdented(with_marked_headings(prose(self._text)), self._layout):
             if line.lstrip().startswith("|") or ("*" not in line and "_" not in line):
                 yield line
                 continue
@@ -177,6 +178,10 @@ class _Reader:
             if not nothing and self._is_for_whom(line, text):
                 yield UnreadEvidence(self._path, said)
                 return
+        elif item is not None and is_lead_in(said, self._layout):
+            if isinstance(self._way(), bool) or self._is_of_evidence():
+                self._loose = self._loose or said
+            return  # what is listed below it are the rows
         else:
             way, text, nothing = self._way(), line, self._is_none(said or line)
         if item is None and own is None:
@@ -316,36 +321,6 @@ def _whole_rows(lines: Iterable[str]) -> Iterator[str]:
                 yield line
     if row:
         yield row
-
-
-def _outdented(lines: Iterable[str]) -> Iterator[str]:
-    """Lists that are indented below a heading or a label, at the margin.
-
-    Whoever writes ``**Evidence for:**`` and indents what follows means a list of rows. What is
-    indented below an item that says something belongs to that item.
-    """
-    heads, margin = True, 0
-    for line in lines:
-        said = line.strip()
-        indent = len(line) - len(line.lstrip(" "))
-        begins = ITEM.match(said) is not None
-        label = LABEL.match(said)
-        empty = label is not None and not label[2].strip(" *_`")
-        if not said:
-            yield line
-        elif empty and (not indent or heads):
-            heads, margin = True, 0
-            yield said if begins else line
-        elif begins and indent and (margin or heads):
-            margin = margin or indent
-            heads = True
-            yield line[min(indent, margin) :]
-        elif margin and indent:
-            yield line[min(indent, margin) :]
-        else:
-            heads = (heads and not begins) or HEADING.match(line) is not None
-            margin = 0
-            yield line
 
 
 def _begins_anew(line: str) -> bool:
