@@ -205,3 +205,58 @@ def test_a_bold_label_needs_no_colon(tmp_path: Path, line: str) -> None:
     before = SOURCE | {ONE: hypothesis()}
     view = look(tmp_path, SOURCE | {ONE: hypothesis().replace("Status: active", line)}, before)
     assert not ask(view, SILENT).holds
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "**Demoted** (2026-03-04)", "**Demoted** \u2014 no more support", "**Demoted** on 4 March.",
+        "**Demoted.** No more support.", "**Demoted:** no more support", "*Demoted:* no",
+        "Demoted (2026-03-04): no more support", "`Demoted`: no more support", "__Demoted:__ no",
+        "- **Demoted:** no more support", "> **Demoted:** no more support", "***Demoted:*** no",
+        "~~Active~~ **Demoted:** no more support", "~~Active~~\n\n**Demoted**: no more support",
+        "\u274c **Demoted:** no more support", "Owner: Ben\n\n**Demoted:** no more support",
+        "- 2026-03-01: active\n- 2026-03-04: **Demoted:** no more support", "Status: demoted",
+        "**Owner:** Ben \u00b7 **Status:** demoted", "**Proposed \u2192 demoted:** no support",
+        "**Owner** Ben\n**Demoted** on 4 March",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("above", ["## Status\n\n", "## Status\n", "Status\n------\n\n"])
+def test_a_status_below_its_heading_is_read_through_marks_and_up_to_a_colon(
+    tmp_path: Path, above: str, said: str
+) -> None:
+    text = hypothesis().replace("Status: active", above + said)
+    for against, holds in (("- (none yet)", False), (AGAINST, True)):
+        view = look(tmp_path / str(holds), {ONE: text.replace("- (none yet)", against)})
+        found = ask(view, SILENT)
+        assert (found.holds, found.vacuous) == (holds, False), found
+
+
+@pytest.mark.parametrize("said", ["**Demoted:** no more support", "**Demoted** (4 March)"])
+@pytest.mark.parametrize("above", ["Status: ", "**Status:**\n\n", "**Status:** "])
+def test_a_status_with_a_colon_is_read_behind_and_below_its_label(
+    tmp_path: Path, above: str, said: str
+) -> None:
+    text = hypothesis().replace("Status: active", above + said)
+    assert not ask(look(tmp_path, {ONE: text}), SILENT).holds
+
+
+@pytest.mark.parametrize(
+    ("said", "read"),
+    [
+        ("**Active** (2026-03-04)", True),
+        ("**Active:** was demoted and is back", True),
+        ("In review: demoted is H-V2", True),
+        ("**~~Demoted~~ Active:** since May", True),
+        ("**Not demoted:** it holds", True),
+        ("Owner: Ben", False),
+        ("Evidence for: none was demoted", False),
+        ("Confidence: low\n\nNobody was demoted.", False),
+    ],
+)
+def test_what_is_below_a_heading_of_the_status_is_a_demotion_only_if_it_says_so(
+    tmp_path: Path, said: str, read: bool
+) -> None:
+    text = hypothesis().replace("Status: active", f"## Status\n\n{said}")
+    found = ask(look(tmp_path, {ONE: text}), SILENT)
+    assert (found.holds, found.vacuous) == (True, not read), found

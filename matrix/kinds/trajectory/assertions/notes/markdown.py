@@ -1,7 +1,6 @@
 """Reading markdown as people write it: sections, labels, tables, links.
 
-What a note says under a name is looked for wherever it may stand: in front matter, in a line of its
-own, in a table, under a heading. Code, comments and front matter are no prose.
+Code, comments and front matter are no prose.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import takewhile
 from typing import Final
 from urllib.parse import unquote
 
@@ -36,26 +34,6 @@ NEXT_LABEL: Final = re.compile(
     r"(?=(?:\*\*|__)[A-Za-z][^*_|:\n]{0,60}(?::(?:\*\*|__)|(?:\*\*|__)[ \t]{0,4}:))"
 )
 """Where another bold label begins in a line: ``**Confidence:** low, **Status:** active``."""
-_DATED: Final = re.compile(
-    r"^\s{0,3}[-*+]\s+[*_`(\[]{0,3}(\d{4}-\d{2}-\d{2})[*_`)\]]{0,3}\s{0,3}[:,\u2013\u2014-]?\s*"
-)
-"""An item that begins with its day, as of a history."""
-_ASIDE: Final = re.compile(r" ?\([^()]*\)$")
-"""What a label says of itself: ``Status (20 March)``."""
-_OF_TIME: Final = frozenset(
-    [
-        *("since", "date", "as of", "updated", "last updated", "changed", "when", "by", "who"),
-        *("owner", "note", "notes", "reason", "why", "confidence", "id", "name", "title"),
-    ]
-)
-"""What stands over a column beside that of a status, and is no status."""
-_OF_A_TIME: Final = re.compile(
-    r",? (?:as of|as at)\b.*|,? (?:(?:since|on|in|per|from|until) )?\d.*"
-)
-"""When a label's value was so: ``Status as of 2 March``."""
-_IN_A_LINE: Final = re.compile(r"[\u00b7\u2022|;()\[\]`]|, |/ ")
-"""What stands between values that are in one line: ``(Risk: value, Status: active)``."""
-_OF_NOW: Final = re.compile(r"^(?:the |its |our )?(?:current|present|latest|new|final|overall) ")
 _BLOCK: Final = re.compile(r"[|>][+-]?\d?[+-]?")
 BOLD_LINE = re.compile(r"(?P<marks>\*{2,3}|_{2,3})(?P<text>[^*_\n]+)(?P=marks):?")
 """A line that is bold as a whole, which people write for a heading."""
@@ -98,64 +76,16 @@ _NOTHING: Final = frozenset(
 )
 
 
-def value_of(text: str, names: Iterable[str], *, headings: bool = True) -> str:
-    """What a note says under a name: in front matter, a line, a table row, or under a heading."""
-    requested = {name.casefold() for name in names}
-    for key, value in front_matter(text):
-        if bare(key) in requested:
-            return value
-    lines = lines_of(text)
-    for number, line in enumerate(lines):
-        label = LABEL.match(line.strip().lstrip("># "))
-        if label and _named(label[1]) in requested:
-            said = label[2].strip(" *_`")
-            if said or (said := _below(lines[number + 1 :], requested)):
-                return said
-        cells = cells_of(line) if line.lstrip().startswith("|") else []
-        if len(cells) > 1 and bare(cells[0]) in requested and not _is_head(lines, number):
-            return cells[1].strip(" *_`")
-        if headings and (heading := HEADING.match(line)) and _named(heading[2]) in requested:
-            return _below(lines[number + 1 :], requested)
-    return _in_a_line(lines, requested) or _in_column(lines, lambda head: bare(head) in requested)
-
-
-def _in_a_line(lines: Sequence[str], requested: set[str]) -> str:
-    """What one of several values in a line says, above the first section of a note."""
-    for line in lines:
-        if (heading := HEADING.match(line)) and len(heading[1]) > 1:
-            break
-        for part in () if line.lstrip().startswith("|") else _IN_A_LINE.split(line):
-            label = LABEL.match(part.strip("># "))
-            if label and _named(label[1]) in requested and (said := label[2].strip(" *_`")):
-                return said
-    return ""
-
-
 def lines_of(text: str) -> list[str]:
     """Lines of a note's prose: headings are marked, and every bold label begins a line."""
-    marked = with_marked_labels(with_marked_headings(prose(text)))
-    marked = (_LED.sub(r"\1\2\3\2: ", line) for line in marked)
-    return [
-        part
-        for line in marked
-        for part in ([line] if line.lstrip().startswith("|") else NEXT_LABEL.split(line))
-    ]
+    return [part for line in with_marked_headings(prose(text)) for part in parts_of(line)]
 
 
-def _named(label: str) -> str:
-    """What a label or heading names, without what it says of itself: ``Current status (May)``."""
-    return _OF_NOW.sub("", _OF_A_TIME.sub("", _ASIDE.sub("", bare(label))))
-
-
-def _is_head(lines: Sequence[str], number: int) -> bool:
-    """Whether a row says what columns are, and not what a note has under that name.
-
-    Tables of names and values often have the first of them for a head: then it is what is beside.
-    """
-    cells = cells_of(lines[number])
-    if not is_rule(cells_of("".join(lines[number + 1 : number + 2]))):
-        return False
-    return len(cells) > 2 or bare(cells[1]) in _OF_TIME
+def parts_of(line: str) -> list[str]:
+    """A line as a line for each bold label in it, which all have a colon; of a table it is one."""
+    (marked,) = with_marked_labels([line])
+    marked = _LED.sub(r"\1\2\3\2: ", marked)
+    return [marked] if marked.lstrip().startswith("|") else NEXT_LABEL.split(marked)
 
 
 def front_matter(text: str) -> Iterator[tuple[str, str]]:
@@ -178,14 +108,6 @@ def _said(value: str) -> str:
     quoted = re.match(r"""\s*(?:"[^"]*"|'[^']*')""", value)
     at = quoted.end() if quoted else 0
     return value[:at] + re.sub(r"(?:\A|\s)#.*", "", value[at:])
-
-
-def _in_column(lines: Sequence[str], meant: Callable[[str], bool]) -> str:
-    """What the newest row of the first table with such a column says in it."""
-    for number in range(len(lines)):
-        if (said := column_below(lines, number, meant)) is not None:
-            return said
-    return ""
 
 
 def column_below(lines: Sequence[str], number: int, meant: Callable[[str], bool]) -> str | None:
@@ -413,28 +335,6 @@ class _IndentedCode:
                 self._listed = False
         self._apart = False
         return self._code
-
-
-def _below(lines: Sequence[str], requested: set[str]) -> str:
-    """What stands below a heading or a label.
-
-    It is a column of its name, the newest of dated items, or else the first line.
-    """
-    for number, line in enumerate(lines):
-        if HEADING.match(line) or ((label := LABEL.match(line.strip())) and label[2]):
-            return ""
-        if not line.strip():
-            continue
-        if line.lstrip().startswith("|"):
-            return _in_column(lines[number:], lambda head: bare(head) in requested)
-        dated = [
-            (found[1], one)
-            for one in takewhile(str.strip, lines[number:])
-            if (found := _DATED.match(one))
-        ]
-        newest = max(dated, key=lambda one: one[0])[1] if dated else line
-        return _DATED.sub("", newest, count=1).strip(" -*_`:")
-    return ""
 
 
 def bare(text: str) -> str:

@@ -10,7 +10,8 @@ from functools import lru_cache
 
 from matrix.kinds.trajectory.assertions.notes.evidence import EvidenceRow, evidence_in
 from matrix.kinds.trajectory.assertions.notes.layout import Layout
-from matrix.kinds.trajectory.assertions.notes.markdown import CACHED, HEADING, prose, value_of
+from matrix.kinds.trajectory.assertions.notes.markdown import CACHED, HEADING, prose
+from matrix.kinds.trajectory.assertions.notes.named_values import value_of
 from matrix.kinds.trajectory.assertions.notes.paths import plain
 
 _ID = re.compile(r"^([A-Za-z]{1,3}-?[A-Za-z]?\d{1,4})(?![A-Za-z0-9])")
@@ -82,7 +83,7 @@ def read_hypothesis(path: str, text: str, layout: Layout) -> Hypothesis:
     return Hypothesis(
         path,
         _identity(path, text),
-        value_of(text, layout.status).casefold(),
+        value_of(text, layout.status, known=layout.demoted).casefold(),
         evidence_in(path, text, layout),
     )
 
