@@ -54,7 +54,7 @@ _WORKDIRS: Final = "workdirs"
 _WIDEST: Final = 150
 _DEAREST: Final = 5
 _ENOUGH_RUNS: Final = 2000
-_MOST_COLUMNS: Final = 12
+_MOST_COLUMNS: Final = 30
 _ONE_SIDE: Final = 0.025
 """Error rate of each end of a two-sided 95 % interval."""
 
@@ -202,7 +202,12 @@ def _grids(rates: Sequence[Rate], sessions: Sequence[Mapping[str, Any]]) -> Iter
             for one in sessions
             if (one["scenario"], _variant(one["levels"])) == (scenario, variant)
             and one["outcome"] in PLAYED
-        ][:_MOST_COLUMNS]
+        ]
+        shown, title = [*range(len(runs))], _where(scenario, variant)
+        if len(runs) > _MOST_COLUMNS:
+            held = [sum(one.words[at] == PASS for one in own) for at in shown]
+            shown = sorted(shown, key=lambda at: held[at])[:_MOST_COLUMNS]
+            title += f": {_MOST_COLUMNS} of {len(runs)} runs, those that missed most first"
         rows = [
             (
                 one.id,
@@ -210,21 +215,20 @@ def _grids(rates: Sequence[Rate], sessions: Sequence[Mapping[str, Any]]) -> Iter
                     GridCell(*_STANDINGS[one.holds]),
                     GridCell(f"{one.passed} of {one.runs}", _STANDINGS[one.holds][1]),
                     GridCell(f"{one.threshold:g}"),
-                    *(
-                        GridCell(
-                            word,
-                            float(word == PASS),
-                            run["session_id"],
-                            _turn_of(one.id, word, run["turns"]),
-                        )
-                        for word, run in zip(one.words, runs, strict=False)
-                    ),
+                    *(_cell(one, at, runs[at]) for at in shown),
                 ),
             )
             for one in sorted(own, key=lambda one: (one.holds is True, -one.flaky, one.id))
         ]
-        columns = ("result", "passed", "threshold", *(f"run {n}" for n in range(1, len(runs) + 1)))
-        yield Grid(_where(scenario, variant), columns, tuple(rows))
+        columns = ("result", "passed", "threshold", *(f"run {runs[at]['run']}" for at in shown))
+        yield Grid(title, columns, tuple(rows))
+
+
+def _cell(rate: Rate, at: int, run: Mapping[str, Any]) -> GridCell:
+    """What an assertion came to in one run."""
+    word = rate.words[at]
+    turn = _turn_of(rate.id, word, run["turns"])
+    return GridCell(word, float(word == PASS), run["session_id"], turn)
 
 
 def _cases(
@@ -437,22 +441,30 @@ def _lines(
 
 
 def _vacuous(rates: Sequence[Rate], sessions: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Assertions that held in every run though there was nothing to look at, or it was unread."""
+    """Assertions that held though there was nothing to look at, or it was unread.
+
+    Where that was so in some runs only, it is told in how many.
+    """
     found: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     for session in sessions:
-        for one in session["results"]:
+        for one in session["results"] if session["outcome"] in PLAYED else ():
             place = session["scenario"], _variant(session["levels"]), one["id"]
             found.setdefault(place, []).append(one)
-    names = [(one.scenario, one.variant, one.id) for one in rates]
-    empty = [name for name in names if all(one.get("vacuous") for one in found.get(name, [{}]))]
-    if not empty:
-        return
-    told = "; ".join(
-        f"{place[0]} {place[2]} ({', '.join(filter(None, [place[1], _line(whys[0]['why'])]))})"
-        for place, whys in ((place, found[place]) for place in empty[:_DEAREST])
-    )
-    more = f"; and {len(empty) - _DEAREST} more" if len(empty) > _DEAREST else ""
-    yield f"passed with nothing to look at, or with some of it not read, in every run: {told}{more}"
+    always, partly = list[str](), list[str]()
+    for rate in rates:
+        results = found.get((rate.scenario, rate.variant, rate.id), [])
+        empty = [one for one in results if one.get("vacuous")]
+        if not empty:
+            continue
+        whole = len(empty) == len(results)
+        share = "" if whole else f" in {len(empty)} of {rate.runs} runs"
+        why = ", ".join(filter(None, [rate.variant, _line(empty[0]["why"])]))
+        (always if whole else partly).append(f"{rate.scenario} {rate.id}{share} ({why})")
+    for told, where in ((always, "every run"), (partly, "some runs")):
+        if told:
+            more = f"; and {len(told) - _DEAREST} more" if len(told) > _DEAREST else ""
+            head = f"passed with nothing to look at, or with some of it not read, in {where}"
+            yield f"{head}: {'; '.join(told[:_DEAREST])}{more}"
 
 
 def _suite(rates: Sequence[Rate]) -> Iterator[str]:
