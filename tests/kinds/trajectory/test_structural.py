@@ -802,6 +802,30 @@ def test_what_is_hidden_linked_or_no_text_is_not_looked_at(tmp_path: Path) -> No
     assert ask(view, "all_internal_links_valid").holds
 
 
+@pytest.mark.parametrize(
+    ("link", "holds"),
+    [
+        ("plans/", True),
+        ("plans", True),
+        ("./plans/later/", True),
+        ("hypotheses/", True),
+        (".", True),
+        ("plan/", False),
+        (".agent/", False),
+        ("away/", False),
+        ("plans/x%00", False),
+    ],
+)
+def test_a_link_to_a_folder_leads_there_if_it_is_there(
+    tmp_path: Path, link: str, holds: bool
+) -> None:
+    for empty in ("plans/later", ".agent"):
+        (tmp_path / empty).mkdir(parents=True)
+    (tmp_path / "away").symlink_to("/etc")
+    view = look(tmp_path, NOTES | {"plan.md": f"[see]({link})"})
+    assert ask(view, "all_internal_links_valid").holds is holds
+
+
 def test_a_check_that_does_not_end_fails_and_nobody_waits_for_it(tmp_path: Path) -> None:
     ended = Event()
     scene = AssertionContext(look(tmp_path, NOTES), Layout())

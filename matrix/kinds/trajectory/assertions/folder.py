@@ -79,6 +79,24 @@ class View:
             return False
         return path in self.changed.changed or self.before.get(path) != self.now[path]
 
+    def has_folder(self, path: str) -> bool:
+        """Whether there is such a folder, be there a file in it or not; ``""`` is the whole.
+
+        None that is hidden or stands behind a link, as no file of it is looked at.
+        """
+        parts = path.split("/") if path else []
+        if any(part.startswith(".") for part in parts):
+            return False
+        try:
+            place = self._root
+            for part in parts:
+                place = place / part
+                if place.is_symlink():
+                    return False
+            return place.is_dir()
+        except (OSError, ValueError):  # a name that no file system has
+            return False
+
     @property
     def notes(self) -> list[str]:
         """Markdown files, in order."""

@@ -172,15 +172,12 @@ def _told_unread(unread: Iterable[UnreadEvidence]) -> str:
 
 def _links_valid(scene: AssertionContext, requested: Any) -> Found:
     view = scene.view
-    folders = {
-        "/".join(path.split("/")[:n]) for path in view.now for n in range(path.count("/") + 1)
-    }
     broken, count = [], 0
     for path in view.notes:
         for link in links_in(view.text(path)):
             count += 1
             target = target_of(link, path)
-            if target is None or (target not in view.now and target not in folders):
+            if target is None or (target not in view.now and not view.has_folder(target)):
                 broken.append(f"{path} -> {link}")
     if broken:
         return Found(False, f"{len(broken)} of {count} lead nowhere: {listed(broken)}")
