@@ -52,6 +52,8 @@ _FRONT_DATE: Final = re.compile(
 )
 
 
+_LIKE_A_COMMAND: Final = re.compile(r"/[A-Za-z][\w:-]*(?=\s|\Z)")
+"""How a command begins: ``/review``, and no path of a file."""
 _WITHOUT_FRONT: Final = re.compile(r"\A---[ \t]*\r?\n(?:(?!---)[^\n]*\n)*---[ \t]*(?:\r?\n|\Z)")
 """Front matter of a command is about it, and no part of it."""
 
@@ -394,6 +396,11 @@ class _Reader:
         date = date or self._date(name, front[1] if front else "") or _date_in(name)
         body = _WITHOUT_FRONT.sub("", text, count=1).strip()
         command = body.startswith("/") and len(body.splitlines()) == 1
+        if not command and _LIKE_A_COMMAND.match(body):
+            self._notes.append(
+                f"{INPUTS}/{name} begins with {body.split()[0]}, but a command is one line, and it "
+                f"has {len(body.splitlines())}: it is played as an item"
+            )
         said = body if command else text
         return ScenarioTurn(
             name=name, kind=kind, date=date, text=said, command=command, expected=expected

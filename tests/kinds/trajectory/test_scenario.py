@@ -378,6 +378,24 @@ def test_any_text_can_be_read_as_a_note(
         assert assertion.check(scene, argument).seen
 
 
+@pytest.mark.parametrize(
+    ("text", "noted"),
+    [
+        ("/review\nand more\n", True),
+        ("---\ndate: 2026-03-02\n---\n/pm:review all\n\nand more\n", True),
+        ("/review all\n", False),
+        ("/home/ben/notes.md is gone.\nWhere is it?\n", False),
+        ("She said:\n/review\n", False),
+    ],
+)
+def test_a_command_of_several_lines_is_noted_before_it_is_played_as_a_text(
+    tmp_path: Path, text: str, noted: bool
+) -> None:
+    found, notes = read(scenario(tmp_path, "01", {"turn-01-a.md": text}, ANYTHING))
+    assert any("a command is one line" in one for one in notes) is noted
+    assert found.turns[0].command is text.startswith("/review all")
+
+
 def test_front_matter_of_a_command_is_no_part_of_it(tmp_path: Path) -> None:
     inputs = {
         **INPUTS,
