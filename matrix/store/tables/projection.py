@@ -143,7 +143,8 @@ class ProjectedRows:
         """
         state = self._open.get(plan.session_id) or self.recall(plan.session_id, before)
         started = state.started_at is not None
-        words = f"cut short after turn {state.last.turn}" if started else "never started"
+        how = f"cut short after turn {state.last.turn}" if started else "not begun"
+        words = f"by {reason}, {how}"  # as the summary counts them
         if look is not None and not started and (why := look.unlaunched(plan)):
             reason, words = why, f"not launched: {_WHY_NOT[why]}"
         cells = session_row(

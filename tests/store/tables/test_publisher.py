@@ -258,7 +258,8 @@ def test_in_the_end_every_planned_session_has_one_row(tmp_path: Path) -> None:
     assert (never["turns"], never["calls"], never["started_at"]) == (0, 0, None)
     assert (cut_short["outcome"], cut_short["turns"]) == ("censored", 1)
     assert cut_short["cost_nano"] > 0
-    assert cut_short["end_reason"] == "cut short after turn 1"
+    assert cut_short["end_reason"] == "by interrupted, cut short after turn 1"
+    assert never["end_reason"] == "by interrupted, not begun"
 
 
 @pytest.mark.slow
