@@ -218,7 +218,9 @@ def test_a_bold_label_needs_no_colon(tmp_path: Path, line: str) -> None:
         "\u274c **Demoted:** no more support", "Owner: Ben\n\n**Demoted:** no more support",
         "- 2026-03-01: active\n- 2026-03-04: **Demoted:** no more support", "Status: demoted",
         "**Owner:** Ben \u00b7 **Status:** demoted", "**Proposed \u2192 demoted:** no support",
-        "**Owner** Ben\n**Demoted** on 4 March",
+        "**Owner** Ben\n**Demoted** on 4 March", "<u>Demoted</u>: no more support",
+        "**2026-03-04:** Demoted, no more support", "2026-03-04: **Demoted**", "1. Demoted: no",
+        "- [x] Demoted: no more support", "**Current:** demoted", "Was: active\nNow: demoted",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("above", ["## Status\n\n", "## Status\n", "Status\n------\n\n"])

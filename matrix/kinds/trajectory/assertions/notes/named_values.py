@@ -7,7 +7,7 @@ heading.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import Final
 
@@ -26,9 +26,9 @@ from matrix.kinds.trajectory.assertions.notes.markdown import (
 )
 
 _DATED: Final = re.compile(
-    r"^\s{0,3}[-*+]\s+[*_`(\[]{0,3}(\d{4}-\d{2}-\d{2})[*_`)\]]{0,3}\s{0,3}[:,\u2013\u2014-]?\s*"
+    r"^\s{0,3}(?:[-*+]\s+)?[*_`(\[]{0,3}(\d{4}-\d{2}-\d{2})[*_`)\]]{0,3}\s{0,3}[:,\u2013\u2014-]?\s*"
 )
-"""An item that begins with its day, as of a history."""
+"""A line or an item that begins with its day, as of a history."""
 _ASIDE: Final = re.compile(r" ?\([^()]*\)$")
 """What a label says of itself: ``Status (20 March)``."""
 _OF_TIME: Final = frozenset(
@@ -44,6 +44,11 @@ _OF_A_TIME: Final = re.compile(
 """When a label's value was so: ``Status as of 2 March``."""
 _IN_A_LINE: Final = re.compile(r"[\u00b7\u2022|;()\[\]`]|, |/ ")
 """What stands between values that are in one line: ``(Risk: value, Status: active)``."""
+_NOW: Final = frozenset(["current", "currently", "now", "present", "latest", "today"])
+"""Labels below a heading that have the value itself."""
+_LEAD: Final = re.compile(r"^(?:[>\s]|[-*+]\s|\d{1,2}[.)]\s|\[[ xX]\]\s)+")
+"""What stands before the words of an item, a task or a quotation."""
+_TAG: Final = re.compile(r"</?[A-Za-z][^<>]{0,100}>")
 _MARKS: Final = re.compile(r"^[\W_]+")
 _FIELDS: Final = frozenset(
     [
@@ -83,8 +88,7 @@ def value_of(
             said = label[2].strip(" *_`")
             if said:
                 return said
-            rest = [part for place, part in parts[number + 1 :] if place == at]
-            if said := below.label([*rest, *whole[at + 1 :]]):
+            if said := below.label([*_beside(parts, number), *whole[at + 1 :]]):
                 return said
         cells = cells_of(line) if line.lstrip().startswith("|") else []
         if len(cells) > 1 and bare(cells[0]) in requested and not _is_head(lines, number):
@@ -92,6 +96,13 @@ def value_of(
         if headings and (heading := HEADING.match(line)) and _named(heading[2]) in requested:
             return below.heading(whole[at + 1 :])
     return _in_a_line(lines, requested) or _in_column(lines, lambda head: bare(head) in requested)
+
+
+def _beside(parts: Sequence[tuple[int, str]], number: int) -> Iterator[str]:
+    """The parts of a line that follow one of them."""
+    at = parts[number][0]
+    followers = (parts[place] for place in range(number + 1, len(parts)))
+    return (part for _, part in takewhile(lambda one: one[0] == at, followers))
 
 
 def _in_a_line(lines: Sequence[str], requested: set[str]) -> str:
@@ -161,7 +172,8 @@ class _Below:
             if not _says(line):
                 continue
             labels = filter(None, (LABEL.match(part.lstrip("> ")) for part in parts_of(line)))
-            own = (one[2].strip(" *_`") for one in labels if _named(one[1]) in self._requested)
+            named = (one for one in labels if _named(one[1]) in _NOW.union(self._requested))
+            own = (one[2].strip(" *_`") for one in named)
             if said := next(filter(None, own), ""):
                 return said
             field = _field(line)
@@ -197,11 +209,11 @@ def _says(line: str) -> bool:
 
 def _said(line: str) -> str:
     """A line without what is struck out, from its first word on."""
-    return _MARKS.sub("", STRUCK.sub(" ", line))
+    return _MARKS.sub("", _LEAD.sub("", STRUCK.sub(" ", _TAG.sub("", line))))
 
 
 def _plain(line: str) -> str:
-    return line.lstrip("> ").strip(" -*_`:")
+    return _LEAD.sub("", _TAG.sub("", line)).strip(" -*_`:")
 
 
 def _field(line: str) -> str:
