@@ -64,3 +64,19 @@ def test_a_page_shows_every_run_or_says_which(tmp_path: Path, count: int) -> Non
         assert "missed most first" not in checked
         assert heads == [f"run {n}" for n in range(1, count + 1)]
     assert {*words} == {"PASS", "FAIL"}
+
+
+@pytest.mark.slow
+def test_the_list_names_what_cut_a_run_short_as_the_summary_does(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    turns = [{"turn": 1, "structural": [{"file_exists": "a.md"}]}]
+    inputs = {f"turn-0{n}-a.md": f"WRITE a.md | {n}" for n in (1, 2, 3)}
+    scenario(tmp_path, "01", inputs, {"turns": turns})
+    flags = ("--runs", "3", "--max-cost", "0.08", "--executor", "in-process", "--run-id", "it")
+    out = made.matrix("run", "scenarios", *flags).out
+    assert re.search(r"^ *censored +[12] by cap ", out, re.MULTILINE), out
+    cut = [one for one in out.splitlines() if one.startswith("CENSORED")]
+    own = r"cap: one call of mine is held .*"  # what a session itself was told
+    without = r"by cap, (cut short after turn \d|not begun)"
+    assert all(re.fullmatch(rf"CENSORED 01, run \d: ({own}|{without})", one) for one in cut), out
+    assert any(re.search(without, one) for one in cut), out

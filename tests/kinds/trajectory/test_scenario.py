@@ -384,7 +384,7 @@ def test_any_text_can_be_read_as_a_note(
         ("/review\nand more\n", True),
         ("---\ndate: 2026-03-02\n---\n/pm:review all\n\nand more\n", True),
         ("/review all\n", False),
-        ("/home/ben/notes.md is gone.\nWhere is it?\n", False),
+        ("/var/notes.md is gone.\nWhere is it?\n", False),
         ("She said:\n/review\n", False),
     ],
 )
