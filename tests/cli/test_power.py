@@ -55,6 +55,10 @@ def test_what_broke_costs_the_others_no_rounds(here: Path, matrix: Matrix) -> No
     assert "the failure gate is passed with" not in worse["text"]
     broken = pilot(here, matrix, {"a": 0, "b": 0, "c": 28})
     assert broken["failure_gate"]["rounds_at_rate"] == broken["failure_gate"]["rounds"]
+    gone = pilot(here, matrix, {"a": 0, "b": 0, "c": 53})
+    for found in (broken, gone):  # one more to beat, and no fewer pairs of the two that are whole
+        assert found["needed"]["rounds_for_scores"] < 1.5 * alone["needed"]["rounds_for_scores"]
+        assert (found["from"]["missing"], found["from"]["rounds"]) == (0, 60)
 
 
 @pytest.mark.slow

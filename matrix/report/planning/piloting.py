@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import replace
 from itertools import combinations
 from math import inf, sqrt
-from operator import itemgetter
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -15,14 +14,14 @@ import numpy.typing as npt
 from matrix.engine.run.interim_looks import declared_rules
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.metrics import FAILED
+from matrix.report.compare.compare import judge
 from matrix.report.compare.matchup import Matchup
 from matrix.report.planning.planning import Failed, Pilot
 from matrix.report.text import plural
 from matrix.stats.estimates.means import REPRESENTED
-from matrix.stats.estimates.unpaired_rates import Count, fisher_mid_p, newcombe_unpaired
+from matrix.stats.estimates.unpaired_rates import Count, fisher_mid_p
 from matrix.stats.rounds.differences import spread_is_pooled
 from matrix.stats.rounds.round_table import FloatArray, RoundTable
-from matrix.stats.rounds.rules import Rules
 from matrix.store.run.run_folder import RunFile
 
 
@@ -72,6 +71,13 @@ def pilot_of(matchup: Matchup, metric: str, run: RunFile) -> Pilot:
     Raises:
         BadInput: There is no such metric, or no spread in it to plan with.
     """
+    round_nano, out = (
+        _round_nano(matchup, matchup.round_table(metric)[0], run),
+        _out(matchup, metric),
+    )
+    rate, failed = _failure_rate(matchup), _failed_unlike(matchup, metric, out)
+    # who cannot win, whatever its scores, says nothing of what telling the others apart takes
+    matchup = among(matchup, {*matchup.variants} - out)
     table, _ = matchup.round_table(metric)
     found = _spread(table) if matchup.paired else _spread_unpaired(table)
     unit = matchup.unit
@@ -91,14 +97,24 @@ def pilot_of(matchup: Matchup, metric: str, run: RunFile) -> Pilot:
         run_id=run.run_id,
         rounds=found.rounds,
         sd=found.sd,
-        round_nano=_round_nano(matchup, table, run),
-        failure_rate=_failure_rate(matchup),
+        round_nano=round_nano,
+        failure_rate=rate,
         missing=_missing(table),
         complete=_complete(table) if matchup.paired else _complete_unpaired(table),
         simulated=matchup.simulated,
         yes_no=_two_values(table) if matchup.paired or table.n_scenarios == 1 else None,
-        failed=_failed_unlike(matchup, metric),
+        failed=failed,
     )
+
+
+def _out(matchup: Matchup, metric: str) -> frozenset[str]:
+    """Variants that the pilot's verdict has out for another reason than their scores.
+
+    They fail too often, or have hardly a score. Empty where fewer than two would be left.
+    """
+    verdict = judge(matchup, metric).verdict
+    out = {matchup.variants[one.variant] for one in verdict.beaten if one.why != "score"}
+    return frozenset(out if len(matchup.variants) - len(out) >= 2 else ())
 
 
 def _two_values(table: RoundTable) -> tuple[float, float] | None:
@@ -200,45 +216,30 @@ def _complete_unpaired(table: RoundTable) -> float:
     return float(1.0 - (table.unscored / np.maximum(there.sum(axis=(0, 1)), 1)).max())
 
 
-def _failed_unlike(matchup: Matchup, metric: str) -> tuple[Failed, ...]:
+def _failed_unlike(matchup: Matchup, metric: str, out: Collection[str]) -> tuple[Failed, ...]:
     """Failures of each variant, the best mean first; empty where nothing shows them to differ.
 
     Fisher's mid-p of any two below .1, as of ends at the turn limit; rates that may be the same are
-    better known together. Variants that fail too often to win are none of the best: what is left
-    of their scores may be those of easy rounds. They come first only where two have to be compared
-    and one of them is such: then it is either.
+    better known together. Who is ``out`` comes last: what is left of their scores may be those of
+    easy rounds.
     """
     table, _ = matchup.round_table(FAILED)
     scores, _ = matchup.round_table(metric)
-    rules = declared_rules(matchup.spec, matchup.kind, metric=metric)
-    higher = rules.higher_is_better
+    higher = declared_rules(matchup.spec, matchup.kind, metric=metric).higher_is_better
     found = []
     for variant, level in enumerate(matchup.variants):
         own, values = table.scores[:, :, variant], scores.scores[:, :, variant]
         known, scored = own[~np.isnan(own)], values[~np.isnan(values)]
         mean = float(scored.mean()) if scored.size else -inf if higher else inf
         one = Failed(level, round(float(known.sum())), int(known.size))
-        found.append((-mean if higher else mean, one))
-    counts = [Count(one.failed, one.sessions) for _, one in found if one.sessions]
+        found.append((level in out, -mean if higher else mean, one))
+    counts = [Count(one.failed, one.sessions) for *_, one in found if one.sessions]
     if not any(fisher_mid_p(a, b) < _UNLIKE for a, b in combinations(counts, 2)):
         return ()
-    ranked = [one for _, one in sorted(found, key=itemgetter(0))]
-    able = [one for one in ranked if not _fails_too_often(one, ranked, rules)]
-    return tuple(able + [one for one in ranked if one not in able] if len(able) > 1 else ranked)
+    return tuple(one for *_, one in sorted(found, key=lambda one: one[:2]))
 
 
 _UNLIKE: Final = 0.1
-
-
-def _fails_too_often(one: Failed, all_of: Sequence[Failed], rules: Rules) -> bool:
-    """Whether it is shown to fail beyond the margin more often than another: it cannot win."""
-    own = Count(one.failed, one.sessions)
-    bounds = [
-        newcombe_unpaired([Count(other.failed, other.sessions)], [own], 2 * rules.alpha)
-        for other in all_of
-        if other.sessions and one.sessions
-    ]
-    return any(found is not None and found.low > rules.failure_margin for found in bounds)
 
 
 def _failure_rate(matchup: Matchup) -> float:
