@@ -209,3 +209,29 @@ def test_who_is_shown_to_score_worse_is_left_though_none_of_the_others_wins(here
     ]
     broken = studied(here, "broken", ("item", "model", "score", "status"), failing)
     assert "leave current" not in broken.advice, "who takes its place fails more often"
+
+
+def test_what_was_asked_is_the_unit_where_a_usual_name_has_but_its_kind(
+    here: Path, matrix: Matrix
+) -> None:
+    """``task`` is a usual name as well, and has four kinds of task here."""
+    kinds = ["summarize", "translate", "classify", "extract"]
+    rows = [
+        [kinds[at // 2 % 4], f"text {row[0]}", *row[1:3]]  # the same text for both variants
+        for at, row in enumerate(paired(6.0))
+    ]
+    write_csv(here / "r.csv", ("task", "input", "model", "score"), rows)
+    said = told(matrix, "r.csv", "--run-id", "it")
+    assert f"unit input ({len(rows) // 2})" in said
+    assert "Verdict: b beats a" in said
+    assert "left out task (what is of one is not shown to go together" in said
+
+
+def test_a_column_with_one_value_hides_no_variant(here: Path, matrix: Matrix) -> None:
+    rows = [[f"u{at}", "gpt-4o", row[1], row[2]] for at, row in enumerate(paired(8.0))]
+    write_csv(here / "r.csv", ("user_id", "model", "group", "score"), rows)
+    said = told(matrix, "r.csv", "--run-id", "it")
+    assert "variant group (2)" in said
+    assert "Verdict: b beats a" in said
+    write_csv(here / "one.csv", ("user_id", "model", "score"), [[*r[:2], r[3]] for r in rows])
+    assert "variant model (1)" in told(matrix, "one.csv", "--run-id", "one")

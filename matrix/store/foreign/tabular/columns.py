@@ -162,7 +162,7 @@ def columns_of(
         score = score if score >= 0 else finder.usual(SCORE[:1])
         passed_over = "" if score >= 0 else _passed_over(table, failed)
     why_left, notes = dict[int, str](), list[str]()
-    if not wishes.variants and (found := finder.usual(VARIANT)) >= 0:
+    if not wishes.variants and (found := _usual_variant(finder, tables)) >= 0:
         variants = (found,)
         name = listed([table.headers[found]])
         match _told_by_files(tables, table.headers[found]):
@@ -297,6 +297,17 @@ def columns_of(
         notes=tuple(notes),
         no_costs=no_costs,
     )
+
+
+def _usual_variant(finder: ColumnFinder, tables: Sequence[ForeignTable]) -> int:
+    """The first column of a usual name; of one table, one with several values goes before others.
+
+    Of several tables each may be a variant of what is the same in all of them.
+    """
+    if len(tables) > 1:
+        return finder.usual(VARIANT)
+    found = finder.usual(VARIANT, lambda place: len(set(map(cell_text, finder.cells(place)))) > 1)
+    return found if found >= 0 else finder.usual(VARIANT)
 
 
 def _told_by_files(tables: Sequence[ForeignTable], header: str) -> str:

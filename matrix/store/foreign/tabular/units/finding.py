@@ -46,6 +46,7 @@ from matrix.store.foreign.tabular.units.owners import (
     may_group_by,
     owner_beside,
     owners_of,
+    unshown,
 )
 
 
@@ -108,11 +109,12 @@ def usual_unit(
                 finder.say(None, headers[place], told)
     if unit >= 0:
         _set_aside(finder, tried[:-1], why_left)
+        unit = _finer(finder, cells, unit)
         _ask_where_disputed(finder, cells, unit)
-        return _over(finder, cells, unit, notes)
+        return _over(finder, cells, unit, notes, why_left)
     if (asked := finder.usual(REQUESTS, lambda place: _are_asked_all(cells(place)))) >= 0:
         _set_aside(finder, tried, why_left)
-        return _over(finder, cells, asked, notes)
+        return _over(finder, cells, asked, notes, why_left)
     tried.clear()
     unit = finder.usual(UNIT, groups_rows)
     owner = owner_beside(finder, cells, unit)
@@ -120,7 +122,7 @@ def usual_unit(
     if owner >= 0:
         finder.taken.add(owner)
         unit = owner
-    group = _group(finder, cells, unit)
+    group = _group(finder, cells, unit, why_left)
     if group < 0:
         return FoundUnit(unit if unit >= 0 else finder.usual(UNIT))
     finder.taken.add(group)
@@ -181,10 +183,16 @@ def over_repeats(
     return unit
 
 
-def _over(finder: ColumnFinder, cells: ReadsCells, unit: int, notes: list[str]) -> FoundUnit:
+def _over(
+    finder: ColumnFinder,
+    cells: ReadsCells,
+    unit: int,
+    notes: list[str],
+    why_left: dict[int, str],
+) -> FoundUnit:
     """The unit, or who has several of them and is the independent one."""
     name, alone = in_line(finder.table.headers[unit][:LONGEST_NAME]), ""
-    for owner in owners_of(finder, cells, unit):
+    for owner in owners_of(finder, cells, unit, why_left):
         if not owner.sample:
             alone = f"{owner.column}s"
             notes.append(f"{owner.told}: what is said here is about these {alone} alone.")
@@ -208,7 +216,7 @@ def _over(finder: ColumnFinder, cells: ReadsCells, unit: int, notes: list[str]) 
     return FoundUnit(unit, alone=alone)
 
 
-def _group(finder: ColumnFinder, cells: ReadsCells, unit: int) -> int:
+def _group(finder: ColumnFinder, cells: ReadsCells, unit: int, why_left: dict[int, str]) -> int:
     """Which free column rows, or units, of one variant go together by; -1 for none.
 
     It has some for each variant. Where its values are in several variants it is what these differ
@@ -224,10 +232,12 @@ def _group(finder: ColumnFinder, cells: ReadsCells, unit: int) -> int:
         rows = [(one.unit, one.variant) for one in own]
         if pairs(rows) and is_number(finder, place) and not is_divided(rows):
             continue
-        if len(set(rows)) * 2 <= len(rows) and rows_go_together(
-            own, cells(unit) if unit >= 0 else ()
-        ):
+        if len(set(rows)) * 2 > len(rows):
+            continue
+        if rows_go_together(own, cells(unit) if unit >= 0 else ()):
             found[place] = len(set(rows))
+        elif len({value for value, _ in rows}) >= TWO:
+            why_left.setdefault(place, unshown(finder, place))
     if not found:
         _ask_for_days(finder, cells, unit)
     return min(found, key=lambda place: found[place], default=-1)
@@ -250,6 +260,25 @@ def _ask_for_days(finder: ColumnFinder, cells: ReadsCells, unit: int) -> None:
                 f"first {_DAY} characters), which then counts once for each, or say --unit none "
                 "where rows of one day owe each other nothing",
             )
+
+
+def _finer(finder: ColumnFinder, cells: ReadsCells, unit: int) -> int:
+    """What was asked, in place of a unit that has several of it: kinds of tasks, with their texts.
+
+    It has one row of each variant, and most of it is in several variants.
+    """
+    own = [(one.unit, one.variant) for one in cells(unit)]
+    if len(set(own)) == len(own):
+        return unit
+    for place, header in enumerate(finder.table.headers):
+        if place in finder.taken or plain(header) not in {*UNIT, *REQUESTS}:
+            continue
+        rows = [(one.unit, one.variant) for one in cells(place)]
+        if len(rows) == len(own) == len(set(rows)) and _are_asked_all(cells(place)):
+            finder.taken.discard(unit)
+            finder.taken.add(place)
+            return place
+    return unit
 
 
 def _ask_where_disputed(finder: ColumnFinder, cells: ReadsCells, unit: int) -> None:

@@ -45,10 +45,13 @@ class Owner(NamedTuple):
 TWO: Final = 2
 
 
-def owners_of(finder: ColumnFinder, cells: ReadsCells, unit: int) -> list[Owner]:
+def owners_of(
+    finder: ColumnFinder, cells: ReadsCells, unit: int, why_left: dict[int, str] | None = None
+) -> list[Owner]:
     """Columns of who has several units, the one of fewest values first.
 
-    Where one has them all, nothing can be told of others, and nobody takes it for a sample.
+    Where one has them all, nothing can be told of others, and nobody takes it for a sample. Of
+    columns that may be such, and are not shown to be, ``why_left`` then says so.
     """
     found = []
     of_all, name = cells(unit), in_line(finder.table.headers[unit][:LONGEST_NAME])
@@ -77,7 +80,11 @@ def owners_of(finder: ColumnFinder, cells: ReadsCells, unit: int) -> list[Owner]
             continue
         fewest = fewest_units(rows)
         if not whose and crossing:
-            if fewest < FEWEST_GROUPS or not pairs_go_together(own, units):
+            if fewest < FEWEST_GROUPS:
+                continue
+            if not pairs_go_together(own, units):
+                if why_left is not None:
+                    why_left.setdefault(place, unshown(finder, place))
                 continue
             told += ", and differences of one go together by more than chance"
         elif not whose:
@@ -89,6 +96,12 @@ def owners_of(finder: ColumnFinder, cells: ReadsCells, unit: int) -> list[Owner]
         sample = whose or not crossing or fewest >= ENOUGH
         found.append((len(set(rows)), Owner(place, column, told, crossing, fewest, sample)))
     return [owner for _, owner in sorted(found)]
+
+
+def unshown(finder: ColumnFinder, place: int) -> str:
+    """Why a column that may say what goes together is left out: that this is not shown."""
+    name = in_line(finder.table.headers[place][:LONGEST_NAME])
+    return f" (what is of one is not shown to go together; --unit {name} counts each once)"
 
 
 def may_group_by(finder: ColumnFinder, place: int) -> bool:
