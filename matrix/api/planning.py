@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from matrix.engine.prepare.check_comparison import check_baseline
-from matrix.engine.prepare.keys import unset_here
+from matrix.engine.prepare.keys import notes_on_variables
 from matrix.engine.prepare.prepare_run import prepare
 from matrix.engine.prepare.prepared import Prepared
 from matrix.engine.prepare.registry import known_variables
@@ -106,7 +106,7 @@ def validate(
 
 def as_seen_here(prepared: Prepared) -> Prepared:
     """A plan with notes of what keeps it from being run on this machine as it is now."""
-    return replace(prepared, notes=(*prepared.notes, *unset_here(prepared, os.environ)))
+    return replace(prepared, notes=(*prepared.notes, *notes_on_variables(prepared, os.environ)))
 
 
 def _check_paired(prepared: Prepared) -> None:

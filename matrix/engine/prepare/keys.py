@@ -322,7 +322,7 @@ def handed(models: Mapping[str, ModelEntry], agents: Mapping[str, AgentSpec]) ->
     return told
 
 
-def unset_here(prepared: Prepared, environment: Mapping[str, str]) -> list[str]:
+def notes_on_variables(prepared: Prepared, environment: Mapping[str, str]) -> list[str]:
     """Variables that agents are to be given and that are not set here, or are no secrets, in words.
 
     A run is refused for what is not set, wherever it is started; a plan may be made elsewhere.

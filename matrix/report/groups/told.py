@@ -302,20 +302,17 @@ def issues_section(issues: Sequence[Issue], most: int, run: str) -> Section:
         for one in listed_issues(issues, most)
     ]
     sessions = len({one.session for one in issues})
-    told = f"{plural(len(issues), 'issue')} in {plural(sessions, 'session')}, errors first:"
+    told, order = f"{plural(len(issues), 'issue')} in {plural(sessions, 'session')}", "errors first"
     left = len(issues) - len(rows)
     notes = [f"`matrix show {run} SESSION` has the transcript."]
     if left > 0:
         notes.insert(0, f"{left:,} more; {_MORE.format(run=run)}")
-        listed, every = (Counter(one) for one in ((row[0] for row in rows), map(_severity, issues)))
-        shares = [f"{listed[name]:,} of {plural(n, name)}" for name, n in every.most_common()]
-        told = told.replace("errors first", f"of each kind some ({', '.join(sorted(shares))})")
+        listed = Counter(row[0] for row in rows)
+        every = Counter(one.severity for one in issues)
+        shares = [f"{listed[name]:,} of {plural(n, name)}" for name, n in every.items()]
+        order = f"of each kind some ({', '.join(sorted(shares))})"
     headers = ["", "issue", "session", "turn", "scenario", "variant", "quote"]
-    return Section(f"What went wrong: {told}", headers, rows, (3,), notes)
-
-
-def _severity(one: Issue) -> str:
-    return one.severity
+    return Section(f"What went wrong: {told}, {order}:", headers, rows, (3,), notes)
 
 
 def since_section(since: Since) -> Section:

@@ -124,19 +124,16 @@ def _to_leave(judged: MatchupVerdict) -> str:
     Not for others that may fail more often.
     """
     verdict, names = judged.verdict, judged.matchup.variants
-    margin, lost = verdict.rules.failure_margin, dict[int, list[int]]()
-    both = [one for pair in verdict.comparisons for one in (pair, pair.reversed())]
-    for loser, others in outscored(verdict).items():
-        sound = {
-            pair.b for pair in both if pair.a == loser and pair.failures.b_non_inferior(margin)
-        }
-        if kept := [one for one in others if one in sound]:
-            lost[loser] = kept
+    margin, lost = verdict.rules.failure_margin, dict[int, list[str]]()
+    for loser, pairs in outscored(verdict).items():
+        sound = [names[one.b] for one in pairs if one.failures.b_non_inferior(margin)]
+        if sound:
+            lost[loser] = sound
     left = [name for index, name in enumerate(names) if index not in lost]
     if not lost or len(left) < 2:
         return ""
     told = "; ".join(
-        f"{names[loser]}, which scores worse than {names_listed([names[one] for one in others])}"
+        f"{names[loser]}, which scores worse than {names_listed(others)}"
         for loser, others in lost.items()
     )
     none, rest = ("neither", "other") if len(left) == 2 else ("none", "others")

@@ -118,8 +118,8 @@ class Wording:
         """
         said = [
             f"{self.names[loser]} is shown to score worse than "
-            f"{_listed([self.names[one] for one in others])}"
-            for loser, others in outscored(self.verdict).items()
+            f"{_listed([self.names[pair.b] for pair in pairs])}"
+            for loser, pairs in outscored(self.verdict).items()
         ]
         return "; " + ", ".join(said) if said else ""
 
@@ -181,19 +181,23 @@ class Wording:
         return with_unit(amount, self.unit)
 
 
-def outscored(verdict: Verdict) -> dict[int, list[int]]:
-    """Variant -> those that are shown to score better, where one look has named no winner."""
+def outscored(verdict: Verdict) -> dict[int, list[Comparison]]:
+    """Variant -> its pairs with those that are shown to score better, which are ``b`` of these.
+
+    Empty but where one look has named no winner.
+    """
     if verdict.rules.engine != "fixed" or verdict.kind not in ("no_difference", "not_enough_data"):
         return {}
     unsaid = {"plan not over", "too few rounds", "failure gate not passed"}  # one beats all
     if unsaid & set(verdict.reasons) or len(verdict.comparisons) == 1:
         return {}
     gone = {one.variant for one in verdict.beaten}
-    found: dict[int, list[int]] = {}
+    found: dict[int, list[Comparison]] = {}
     for pair in verdict.comparisons:
         if pair.sign and not gone & {pair.a, pair.b}:
-            better = pair.b if (pair.sign > 0) == verdict.rules.higher_is_better else pair.a
-            found.setdefault(pair.a + pair.b - better, []).append(better)
+            ahead = (pair.sign > 0) == verdict.rules.higher_is_better
+            shown = pair if ahead else pair.reversed()
+            found.setdefault(shown.a, []).append(shown)
     return dict(sorted(found.items()))
 
 

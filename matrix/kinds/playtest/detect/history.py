@@ -115,6 +115,11 @@ def table_talk(log: MessageLog, count: int) -> list[Message]:
     return log.tail(TABLE, count) if count else []
 
 
+def of_late(log: MessageLog, seats: int, turns: int = 1) -> list[Message]:
+    """What was said at the table in at least so many turns, the oldest first."""
+    return log.tail(TABLE, turns * (2 * seats + 4))
+
+
 def as_heard(messages: Iterable[Message]) -> str:
     """Table talk as a player remembers it, one message to a line."""
     return "\n".join(_heard_line(message) for message in messages)

@@ -11,7 +11,7 @@ from matrix.kinds.context import MessageLog
 from matrix.kinds.playtest.detect import issues, tangents
 from matrix.kinds.playtest.detect.asides import SplitOutput
 from matrix.kinds.playtest.detect.classify import PRIVATE, PULSE, RECAP, TANGENT, Classification
-from matrix.kinds.playtest.detect.history import NARRATOR, REACTION, RELAY, SYSTEM, TABLE
+from matrix.kinds.playtest.detect.history import NARRATOR, REACTION, RELAY, SYSTEM, TABLE, of_late
 from matrix.kinds.playtest.detect.issues import IssueFound, quoted
 from matrix.kinds.playtest.detect.moments import (
     find_payoffs,
@@ -253,9 +253,8 @@ def _ending(
         return
     if not has_ended(output):
         return  # what is told of later times may be anybody's
-    last = [
-        line.text for line in log.tail(TABLE, 2 * len(state.seats) + 4) if line.speaker == NARRATOR
-    ]
+    lines = of_late(log, len(state.seats))
+    last = [line.text for line in lines if line.speaker == NARRATOR]
     if beats.is_other_ending([*last[-1:], output.reading.spoken], world.guide):
         detail = f"an ending that is not the guide's: {quoted(output.reading.spoken)}"
         yield IssueFound("guide_deviation", "ending", detail, issues.WARNING)
@@ -271,7 +270,7 @@ def _tangent(
 ) -> TangentBook:
     label, running = output.label, state.tangents.since > 0
     off_story = label.group_off_story or label.type == TANGENT
-    before = [m for m in log.tail(TABLE, 2 * len(state.seats) + 4) if m.turn == output.turn - 1]
+    before = [m for m in of_late(log, len(state.seats)) if m.turn == output.turn - 1]
     relay = next((message.text for message in before if message.label == RELAY), "")
     book, ended = tangents.follow(
         _explored(state.tangents, output, relay, met=not off_story),

@@ -226,11 +226,12 @@ def looks_back(text: str) -> bool:
 
 def _leaps(told: str) -> int:
     """Kinds of words of a later time in sentences that are no hearsay."""
-    plain = " ".join(piece for piece in _PIECE.findall(told) if not _HEARSAY.search(piece))
+    plain = " ".join(piece for piece in SENTENCE.findall(told) if not _HEARSAY.search(piece))
     return sum(kind.search(plain) is not None for kind in _LATER)
 
 
-_PIECE: Final = re.compile(r"[^.!?\n]+[.!?]*")
+SENTENCE: Final = re.compile(r"[^.!?\n]+[.!?]*")
+"""A sentence of a line, with what closes it."""
 
 # --- texts that fall apart -----------------------------------------------------------------------
 

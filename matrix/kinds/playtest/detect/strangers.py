@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
-from matrix.kinds.playtest.detect.reading import bare, lowered, word_set, words_of
+from matrix.kinds.playtest.detect.reading import SENTENCE, bare, lowered, word_set, words_of
 from matrix.kinds.playtest.detect.story.beats import stems, tells_anything
 
 KEPT_STRANGERS: Final = 8
@@ -119,7 +119,6 @@ _AFTER_NAME: Final = 420
 """Characters after an introduction in which that is said."""
 
 _CAPITALISED: Final = re.compile(r"\b[A-Z][a-z]{2,}")
-_SENTENCE: Final = re.compile(r"[^.!?\n]+[.!?]*")
 _NO_NAME: Final = word_set(
     "the this that these those there then they you your yours what when where which who whose why "
     "how and but for nor not yes one two three four five six seven eight nine ten each every some "
@@ -300,7 +299,7 @@ def _is_weighty(name: str, text: str, fills: float) -> bool:
 
 
 def _share(name: str, text: str) -> float:
-    told = _SENTENCE.findall(text)
+    told = SENTENCE.findall(text)
     times = sum(name in sentence for sentence in told)
     return times / len(told) if times > 1 or len(told) <= _FEW else 0.0
 

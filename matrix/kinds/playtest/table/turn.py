@@ -165,7 +165,7 @@ async def _classify(
 ) -> Classification:
     """What the patterns are sure of, or the classifier's label; if that is unreadable, a guess."""
     read = label_from_text(text, relay, state.names, table.guide)
-    lines = ctx.log.tail(TABLE, LATELY * (2 * len(state.seats) + 4))
+    lines = history.of_late(ctx.log, len(state.seats), LATELY)
     told = [line.text for line in lines if line.speaker == NARRATOR]
     late = state.pulses >= table.expected - 1
     before = Before(relay, table.guide, told, state.names, late)

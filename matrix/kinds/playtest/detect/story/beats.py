@@ -204,15 +204,18 @@ def _is_jump(
 
 def tells_a_beat(text: str, guide: str) -> bool:
     """Whether an output tells some beat of the guide beyond doubt."""
-    return any(
-        score.share >= _SURE and score.words >= _CERTAIN for score in scores(text, beats_of(guide))
-    )
+    return _tells(text, guide, _SURE, _CERTAIN)
 
 
 def tells_anything(text: str, guide: str) -> bool:
     """Whether an output tells a good part of any beat of the guide."""
+    return _tells(text, guide, _STRONG, _JUMP)
+
+
+def _tells(text: str, guide: str, share: float, words: int) -> bool:
+    """Whether an output has so much of the weight of a beat, and so many of its words."""
     return any(
-        score.share >= _STRONG and score.words >= _JUMP for score in scores(text, beats_of(guide))
+        score.share >= share and score.words >= words for score in scores(text, beats_of(guide))
     )
 
 

@@ -501,12 +501,13 @@ def _is_raised(subject: str, after: str) -> bool:
     """Whether ``up`` and ``down`` tell the state of a thing, and not where it is."""
     if subject.rsplit(" ", 1)[-1] not in _IS_RAISED:
         return False
-    return (
-        re.match(
-            r"\A(?:[,:\u2014-]|\Z| (?:and|but|as|to the ground|again|now|so|all|for)\b)", after
-        )
-        is not None
-    )
+    return _STATE_ENDS.match(after) is not None
+
+
+_STATE_ENDS: Final = re.compile(
+    r"[,:\u2014-]|\Z| (?:and|but|as|to the ground|again|now|so|all|for)\b"
+)
+"""What follows the word for a state that is not one for a place: ``down the hill``."""
 
 
 def _losses(sentence: Sentence, turn: int) -> Iterator[Fact]:

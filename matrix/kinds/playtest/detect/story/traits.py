@@ -6,10 +6,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
-from matrix.kinds.playtest.detect.reading import word_set, words_of
+from matrix.kinds.playtest.detect.reading import SENTENCE, word_set, words_of
 from matrix.kinds.playtest.setup.guide import most_words
 
-_SENTENCE: Final = re.compile(r"[^.!?\n]+[.!?]*")
 _SPOKE: Final = (
     "says said speaks spoke talks talked calls called cries cried shouts shouted whispers "
     "whispered "
@@ -285,7 +284,7 @@ def _says_more_than(limit: int) -> Callable[[Deed], bool]:
     """Speech with a sentence of more words than somebody ever uses."""
 
     def breaks(deed: Deed) -> bool:
-        return any(len(piece.split()) > limit for piece in _SENTENCE.findall(deed.speech))
+        return any(len(piece.split()) > limit for piece in SENTENCE.findall(deed.speech))
 
     return breaks
 
@@ -306,14 +305,7 @@ _ARMS_AROUND: Final = re.compile(
 
 def _embraces(deed: Deed) -> bool:
     """Whether somebody takes somebody in their arms, of their own will."""
-    if deed.is_denied or (
-        deed.words & {"flinches", "stiffens", "lets", "you"}
-        and deed.verb
-        not in (
-            *_CLOSE,
-            *_FLINGS,
-        )
-    ):
+    if deed.is_denied:
         return False
     return deed.verb in _CLOSE or (
         deed.verb in _FLINGS and _ARMS_AROUND.search(deed.sentence) is not None
@@ -505,7 +497,7 @@ def _is_now(kin: frozenset[str]) -> Callable[[Deed], bool]:
     def breaks(deed: Deed) -> bool:
         if deed.verb in ("is", "was", "shivers", "trembles"):
             return not deed.is_denied and any(_stem(word) in kin for word in deed.near)
-        said = [set(words_of(piece)) for piece in _SENTENCE.findall(deed.speech)]
+        said = [set(words_of(piece)) for piece in SENTENCE.findall(deed.speech)]
         return any(
             words & {"i'm", "i", "am"}
             and not words & _DENIED

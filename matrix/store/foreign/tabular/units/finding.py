@@ -262,6 +262,9 @@ def _ask_for_days(finder: ColumnFinder, cells: ReadsCells, unit: int) -> None:
             )
 
 
+_ASKED: Final = frozenset({*UNIT, *REQUESTS})
+
+
 def _finer(finder: ColumnFinder, cells: ReadsCells, unit: int) -> int:
     """What was asked, in place of a unit that has several of it: kinds of tasks, with their texts.
 
@@ -271,7 +274,7 @@ def _finer(finder: ColumnFinder, cells: ReadsCells, unit: int) -> int:
     if len(set(own)) == len(own):
         return unit
     for place, header in enumerate(finder.table.headers):
-        if place in finder.taken or plain(header) not in {*UNIT, *REQUESTS}:
+        if place in finder.taken or plain(header) not in _ASKED:
             continue
         rows = [(one.unit, one.variant) for one in cells(place)]
         if len(rows) == len(own) == len(set(rows)) and _are_asked_all(cells(place)):
