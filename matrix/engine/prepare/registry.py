@@ -6,9 +6,10 @@ input, is told in one line with the place in its code, and nothing is started.
 
 from __future__ import annotations
 
+import sys
 import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar, cast
@@ -54,7 +55,13 @@ _NEEDED = tuple(name for name in (*Kind.__annotations__, *vars(Kind)) if not nam
 
 def kinds() -> dict[str, EntryPoint]:
     """Installed kinds by name, each behind what loads it."""
-    return {entry.name: entry for entry in entry_points(group="matrix.kinds")}
+    return {entry.name: entry for entry in _installed("matrix.kinds", tuple(sys.path))}
+
+
+@lru_cache
+def _installed(group: str, _path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
+    """Entry points of a group: each search reads a file of every installed package."""
+    return tuple(entry_points(group=group))
 
 
 class KindFile(NamedTuple):
@@ -76,7 +83,8 @@ def kind_file(name: str) -> KindFile | None:
     stem, _, ending = file.rpartition(".")
     if not stem or not ending:
         return None
-    entry = next(iter(entry_points(group="matrix.kind_files", name=ending)), None)
+    endings = _installed("matrix.kind_files", tuple(sys.path))
+    entry = next((entry for entry in endings if entry.name == ending), None)
     return None if entry is None else KindFile(file, scenario, entry)
 
 

@@ -1,4 +1,8 @@
-"""The play-test kind: a group of simulated players, a spokesperson, and the narrator under test."""
+"""The play-test kind: a group of simulated players, a spokesperson, and the narrator under test.
+
+What a turn takes (three hundred patterns of the detectors) is imported by the first one that is
+played: ``plan``, ``validate`` and ``show`` ask a kind much and play nothing.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +16,9 @@ from matrix.judging.asking import Judged
 from matrix.judging.recording import record_criteria
 from matrix.judging.verdict import RubricVerdict
 from matrix.kinds.context import Context, ForkContext
-from matrix.kinds.playtest.detect.observe import close_tangent
 from matrix.kinds.playtest.export.document import PlaytestDocument, document_of
 from matrix.kinds.playtest.export.forking import fork_session
 from matrix.kinds.playtest.export.grouping import ALSO_CALLED, groups_of
-from matrix.kinds.playtest.export.report import sections_of
 from matrix.kinds.playtest.setup.binding import bind_cell, rebind_session
 from matrix.kinds.playtest.setup.given import CHANGES, OPTIONS, changes_of, with_given
 from matrix.kinds.playtest.setup.listing import PARTS, list_part
@@ -27,7 +29,6 @@ from matrix.kinds.playtest.setup.state import PlaytestState
 from matrix.kinds.playtest.table.casting import cast_group
 from matrix.kinds.playtest.table.creation import create_characters
 from matrix.kinds.playtest.table.judge import QUALITY, RUBRIC, judge_session
-from matrix.kinds.playtest.table.review import review_issues
 from matrix.kinds.playtest.table.scoring import (
     SCORE_NAMES,
     UNDIRECTED,
@@ -37,7 +38,6 @@ from matrix.kinds.playtest.table.scoring import (
 )
 from matrix.kinds.playtest.table.survey import interview_player, survey_players
 from matrix.kinds.playtest.table.table import TurnTable
-from matrix.kinds.playtest.table.turn import emit, play_turn
 from matrix.kinds.protocol import (
     Binding,
     FileOption,
@@ -193,6 +193,8 @@ class PlaytestKind:
         if TurnTable.of(ctx).options.interview is not None:
             ctx.end("completed", "an interview")
             return state
+        from matrix.kinds.playtest.table.turn import play_turn
+
         return await play_turn(ctx, state)
 
     def document(self, session: SessionSoFar) -> BaseModel:
@@ -201,6 +203,8 @@ class PlaytestKind:
 
     def sections(self, session: SessionSoFar) -> SessionSections:
         """The report's headings of the play-test document."""
+        from matrix.kinds.playtest.export.report import sections_of
+
         return sections_of(session)
 
     def groups_of(self, players: Sequence[Player]) -> Mapping[str, frozenset[str]]:
@@ -228,6 +232,10 @@ class PlaytestKind:
         if table.options.interview is not None:
             await interview_player(ctx, table, state, table.options.interview)
             return
+        from matrix.kinds.playtest.detect.observe import close_tangent
+        from matrix.kinds.playtest.table.review import review_issues
+        from matrix.kinds.playtest.table.turn import emit
+
         state, findings = close_tangent(state, ctx.log)
         emit(ctx, findings)
         if table.options.survey and state.turns:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from matrix.judging.rubric_file import RubricFile
 from matrix.kinds.context import Context, MessageLog
-from matrix.kinds.playtest.detect.observe import World
 from matrix.kinds.playtest.setup import roles
 from matrix.kinds.playtest.setup.binding import RUBRICS
 from matrix.kinds.playtest.setup.options import PlaytestOptions
 from matrix.kinds.playtest.setup.prompts import narrator_system
 from matrix.kinds.playtest.setup.state import PlaytestState, Seat
+
+if TYPE_CHECKING:
+    from matrix.kinds.playtest.detect.observe import World
 
 
 class TurnTable(NamedTuple):
@@ -55,6 +57,8 @@ class TurnTable(NamedTuple):
     @property
     def world(self) -> World:
         """Guide, title with setting, and what a full session has."""
+        from matrix.kinds.playtest.detect.observe import World  # see kind.py
+
         about = f"{self.title} {self.scenario['setting']}"
         return World(self.guide, about, self.expected, self.options.early_end)
 
