@@ -279,6 +279,15 @@ def test_names_are_matched_leniently_but_never_guessed(requested: str, found: st
         "[To Sam] You see it.",
         "[ASIDE -> Sam]\nYou see it.",
         "[PRIVATE: Sam] You see it.",
+        "[PRIVATE] Sam: You see it.",
+        "**[Whisper] To Sam:** you see it.",
+        "**Private \u2014 Sam:** You see it.",
+        "> **Sam only:** You see it.",
+        "**Sam alone:** You see it.",
+        "### For Sam only\n\nYou see it.",
+        "## Sam, privately\nYou see it.",
+        "[To Sam only]\n\nYou see it.",
+        "**To Sam, privately:**\n\nYou see it.",
     ],
 )
 def test_private_tags_are_recognised_in_many_shapes(text: str) -> None:
@@ -286,6 +295,22 @@ def test_private_tags_are_recognised_in_many_shapes(text: str) -> None:
     assert parts.public == ""
     assert [aside.target for aside in parts.asides] == ["Sam"]
     assert heard(parts.asides[0].text).lower().startswith("you see it")
+
+
+def test_a_tag_that_stands_alone_is_of_the_paragraph_below_it() -> None:
+    parts = split_tagged(f"{PROSE[0]}\n\n[To Sam only]\n\nOne.\n\n{PROSE[1]}", NAMES)
+    assert [(a.target, heard(a.text)) for a in parts.asides] == [("Sam", "One.")]
+    assert PROSE[1] in parts.public
+    assert "One." not in parts.public
+
+
+def test_a_heading_for_one_player_is_of_its_whole_section() -> None:
+    text = f"{PROSE[0]}\n\n### For Sam only\n\nOne.\n\nTwo.\n\n---\n\n{PROSE[1]}"
+    parts = split_tagged(text, NAMES)
+    assert [(a.target, heard(a.text)) for a in parts.asides] == [("Sam", "One.\n\nTwo.")]
+    assert PROSE[1] in parts.public
+    assert "One." not in parts.public
+    assert "Two." not in parts.public
 
 
 def test_two_asides_in_one_output_go_to_two_players() -> None:
@@ -300,7 +325,16 @@ def test_two_asides_in_one_output_go_to_two_players() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["[PULSE 3]\nThe door opens.", "[1] A list.", "[a quiet note] is heard.", "No tag."]
+    "text",
+    [
+        "[PULSE 3]\nThe door opens.",
+        "[1] A list.",
+        "[a quiet note] is heard.",
+        "No tag.",
+        "## The porter only\n\nHe waits.",
+        "Sam only\nlaughs at that.",
+        "The one who knows is Sam alone: he laughs.",
+    ],
 )
 def test_other_brackets_are_no_private_tags(text: str) -> None:
     assert split_tagged(text, NAMES).asides == ()

@@ -2,7 +2,8 @@
 
 An explicit tag (``[To Sam only]``, ``[ASIDE -> Sam]``) is honoured whatever the classifier says,
 because a secret that was marked as one must not be read out to the table. A tag opens a private
-part that runs to the end of its paragraph (or of the output, after an ``ASIDE`` marker).
+part that runs to the end of its paragraph, or of the next one where it stands alone; after an
+``ASIDE`` marker to the end of the output, and under a heading to what closes its section.
 """
 
 from __future__ import annotations
@@ -29,9 +30,19 @@ _TAG: Final = re.compile(
     r"(?:,? (?:privately|alone|only|in private|in secret"
     r"|in a whisper|for your (?:ears|eyes) only))[*_]{0,3}:[*_]{0,3}"
     r"|(?:(?<=\n)|(?<=\A))[*_]{0,3}(?:private(?:ly)?|whisper(?:ed)?|aside|secretly)[,:]? (?:to|for)"
-    r" (?P<lone>[^\W\d_][\w'-]{1,23})[*_]{0,3}:[*_]{0,3}",
-    re.IGNORECASE,
+    r" (?P<lone>[^\W\d_][\w'-]{1,23})[*_]{0,3}:[*_]{0,3}"
+    r"|^[>*_ ]{0,8}\[(?:private|whisper(?:ed)?|aside|secret|dm)\][*_ ]{0,4}(?:(?:to|for) )?"
+    r"(?P<marked>[^\W\d_][\w'-]{1,23})[*_]{0,3}:[*_]{0,3}"
+    r"|^[>*_ ]{0,8}(?:private(?:ly)?|whisper(?:ed)?|aside|secret(?:ly)?)"
+    r" ?[:\u2013\u2014-] ?(?P<dashed>[^\W\d_][\w'-]{1,23})[*_]{0,3}:[*_]{0,3}"
+    r"|^(?P<heading>#{1,6} )?[>*_ ]{0,8}(?:(?:private(?:ly)?|secret(?:ly)?)[,:]? )?(?:(?:to|for) )?"
+    r"(?P<headed>[^\W\d_][\w'-]{1,23}),? "
+    r"(?:only|alone|privately|in private|in secret|in a whisper)"
+    r"(?:[*_]{0,3}:[*_]{0,3}|(?(heading)[*_]{0,3} {0,9}$|(?!)))",
+    re.IGNORECASE | re.MULTILINE,
 )
+_ALONE_ON_ITS_LINES: Final = re.compile(r"[>*_\]: ]*\n\s*\n\s*")
+_SECTION_END: Final = re.compile(r"^(?:#{1,6} |(?:-{3,}|\*{3,}|_{3,}) *$)", re.MULTILINE)
 _PARAGRAPH_END: Final = re.compile(r"\n\s*\n")
 _PUBLIC_WORDS: Final = 6
 """Fewer words than this around a private part are not worth reading out."""
@@ -63,11 +74,8 @@ def split_tagged(text: str, names: Sequence[str]) -> SplitOutput:
         if target is None or match.start() < position:
             continue
         public.append(text[position : match.start()])
-        if match["aside"] and not asides:
-            position = len(text)  # the marker speaks for the whole rest of its output
-        else:
-            ending = _PARAGRAPH_END.search(text, match.end())
-            position = ending.start() if ending else len(text)
+        # an ASIDE marker speaks for the whole rest of its output
+        position = len(text) if match["aside"] and not asides else _end_of_part(text, match)
         asides.append(Aside(target, text[match.start() : position].strip()))
     public.append(text[position:])
     rest = "".join(public).strip()
@@ -76,13 +84,27 @@ def split_tagged(text: str, names: Sequence[str]) -> SplitOutput:
     return SplitOutput(rest, _merged(asides))
 
 
+def _end_of_part(text: str, tag: re.Match[str]) -> int:
+    """Where the private part that a tag opens is over."""
+    start = tag.end()
+    if (alone := _ALONE_ON_ITS_LINES.match(text, start)) is not None:
+        start = alone.end()
+    ending = (_SECTION_END if tag["heading"] else _PARAGRAPH_END).search(text, start)
+    return ending.start() if ending else len(text)
+
+
 _MAY_TAG: Final = re.compile(
-    r"[\[(]|(?:private|whisper|aside|secret|alone|only|ears|eyes)[^\n]{0,30}:", re.IGNORECASE
+    r"[\[(]|(?:private|whisper|aside|secret|alone|only|ears|eyes)[^\n]{0,30}:"
+    r"|^#[^\n]{1,40}(?:alone|only|private|secret|whisper)",
+    re.IGNORECASE | re.MULTILINE,
 )
 
 
 def _named_in(match: re.Match[str]) -> str:
-    forms = ("who", "only", "plain", "whispered", "bracketed", "starred", "lone")
+    forms = (
+        *("who", "only", "plain", "whispered", "bracketed"),
+        *("starred", "lone", "marked", "dashed", "headed"),
+    )
     return next((match[form] for form in forms if match[form]), "")
 
 
