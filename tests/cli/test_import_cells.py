@@ -297,6 +297,18 @@ def test_a_log_of_inspect_that_came_to_no_end_is_told(here: Path, status: str) -
     assert said.startswith(f"The log 'b' says '{status}' of itself")
 
 
+def test_a_score_of_a_common_name_is_taken_where_it_stands_alone(
+    here: Path, matrix: Matrix
+) -> None:
+    rows = [[at, model, at % 7 / 7, at % 5 / 5] for at in range(40) for model in ("a", "b")]
+    write_csv(here / "one.csv", ("id", "model", "faithfulness", "foo"), rows)
+    made = matrix("import", "one.csv")
+    assert (made.code, "score    faithfulness (more" in made.stdout) == (0, True)
+    write_csv(here / "two.csv", ("id", "model", "faithfulness", "relevance"), rows)
+    asked = matrix("import", "two.csv")
+    assert (asked.code, "no column of the usual names for the score" in asked.stderr) == (2, True)
+
+
 def test_the_documentation_tells_the_usual_names_and_words() -> None:
     text = (CHECKOUT / "docs" / "import.md").read_text()
     [paragraph] = [one for one in text.split("\n\n") if one.startswith("Usual names, in any case")]
@@ -307,6 +319,8 @@ def test_the_documentation_tells_the_usual_names_and_words() -> None:
         names.FELL_SHORT, names.ENDED_WELL, names.NO_RESULT,
     )  # fmt: skip
     assert known == {word for table in tables for word in table}
+    [sole] = [one for one in text.split("\n\n") if one.startswith("Scores of which tables have")]
+    assert set(re.findall(r"`([^`]+)`", sole)) == names.SOLE_SCORE
     [owners] = [one for one in text.split("\n\n") if one.startswith("Whose rows they are")]
     assert set(re.findall(r"`([^`]+)`", owners)) == {
         *names.WHOSE,

@@ -28,6 +28,7 @@ from matrix.store.foreign.tabular.names import (
     SCENARIO,
     SCORE,
     SECONDS,
+    SOLE_SCORE,
     STATUS,
     TOKENS_IN,
     TOKENS_OUT,
@@ -159,6 +160,7 @@ def columns_of(
     if not wishes.score:
         # a usual name is no reason to take a text: but what is meant for a number is told as one
         score = finder.usual(SCORE, scored)
+        score = score if score >= 0 else _sole_score(finder, scored)
         score = score if score >= 0 else finder.usual(SCORE[:1])
         passed_over = "" if score >= 0 else _passed_over(table, failed)
     why_left, notes = dict[int, str](), list[str]()
@@ -321,6 +323,15 @@ def _told_by_files(tables: Sequence[ForeignTable], header: str) -> str:
     if sum(map(len, found)) == len(whole):
         return "all"
     return "none" if len(whole) == 1 else "some"
+
+
+def _sole_score(finder: ColumnFinder, scored: Callable[[int], bool]) -> int:
+    """The only column of a name that scores of several kinds have; -1 where it is not alone."""
+    found = finder.all(tuple(SOLE_SCORE), scored)
+    if len(found) == 1:
+        return found[0]
+    finder.taken.difference_update(found)
+    return -1
 
 
 def _passed_over(table: ForeignTable, failed: Collection[str]) -> str:

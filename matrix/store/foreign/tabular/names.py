@@ -45,6 +45,17 @@ SCORE: Final = (
     "rating", "grade", "quality", "exact_match", "em", "f1", "value", "result", "punkte",
     "punktzahl", "bewertung", "wert", "ergebnis", "note",
 )  # fmt: skip
+SOLE_SCORE: Final = frozenset(
+    {
+        "judge_score", "llm_score", "eval_score", "model_score", "total_score", "final_score",
+        "overall_score", "overall", "graded_score", "csat", "csat_score", "nps", "stars",
+        "thumbs_up", "faithfulness", "relevance", "relevancy", "answer_relevance",
+        "answer_relevancy", "answer_correctness", "correctness", "helpfulness", "groundedness",
+        "context_precision", "context_recall", "precision", "recall", "bleu", "rouge", "rouge_l",
+        "bertscore", "win", "won", "solved", "resolved", "is_passed", "is_success", "successful",
+    }
+)  # fmt: skip
+"""Names of scores of which tables have several: a score where there is one of them alone."""
 COST: Final = ("cost_usd", "cost", "usd", "total_cost", "cost_dollars", "price_usd", "price")
 CURRENCY: Final = frozenset({"currency", "cost_currency", "price_currency", "waehrung", "w_hrung"})
 """Columns that say which currency the costs of their rows are in."""
