@@ -40,6 +40,7 @@ from matrix.stats.gates.threshold import (
     MeanThreshold,
     ThresholdKind,
     ThresholdVerdict,
+    clustered_threshold,
     fixed_threshold,
     mean_threshold,
 )
@@ -129,6 +130,7 @@ __all__ = [
     "benjamini_hochberg",
     "clopper_pearson_lower",
     "clopper_pearson_upper",
+    "clustered_threshold",
     "cohen_kappa",
     "complete_rounds",
     "cost_ratio",

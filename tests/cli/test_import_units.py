@@ -235,3 +235,31 @@ def test_a_column_with_one_value_hides_no_variant(here: Path, matrix: Matrix) ->
     assert "Verdict: b beats a" in said
     write_csv(here / "one.csv", ("user_id", "model", "score"), [[*r[:2], r[3]] for r in rows])
     assert "variant model (1)" in told(matrix, "one.csv", "--run-id", "one")
+
+
+@pytest.mark.parametrize("threshold", ["score=.9", "failed=.1"])
+def test_ten_copies_of_an_answer_pass_no_threshold_that_one_of_each_does_not(
+    here: Path, matrix: Matrix, threshold: str
+) -> None:
+    told = {}
+    for copies in (1, 10):
+        rows = [
+            [f"q{at}", epoch, model, int(model == "a" or at > 0), "no"]
+            for at in range(20)
+            for epoch in range(copies)
+            for model in ("a", "b")
+        ]
+        write_csv(here / "r.csv", ("question", "epoch", "model", "correct", "failed"), rows)
+        run = f"of-{copies}"
+        assert matrix("import", "r.csv", "--run-id", run).code == 0
+        gated = matrix("compare", run, "--threshold", threshold, "--json")
+        (found,) = json.loads(gated.stdout)["gate"]["thresholds"]
+        assert found["verdict"] == "not_enough_data"
+        assert [one["n"] for one in found["variants"]] == [20, 20]
+        told[copies] = found["variants"]
+    for once, often in zip(told[1], told[10], strict=True):
+        assert often["value"] == pytest.approx(once["value"])
+        assert often["low"] <= once["low"] + 1e-9
+        assert often["high"] >= once["high"] - 1e-9
+    shown = matrix("compare", "of-10", "--threshold", threshold).stdout
+    assert "over 20 units (200 sessions)" in shown

@@ -120,7 +120,9 @@ def whole_matchup(tables: RunTables, run: RunFile) -> Matchup:
     """All sessions of a run as one variant: for what is asked of the run by itself."""
     matchup = _of_one(tables, run, list(pairing_of(run).factors))[1]
     matchup = replace(matchup, padding=_padding(matchup, pairing_of(run)))
-    return replace(matchup, absent=_absent(matchup)) if run.imported else matchup
+    if not run.imported:
+        return matchup
+    return replace(matchup, absent=_absent(matchup), alike=_alike(matchup, run))
 
 
 def _padding(matchup: Matchup, pairing: Pairing) -> npt.NDArray[np.int64]:

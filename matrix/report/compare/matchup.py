@@ -354,6 +354,12 @@ class Matchup:
         return self._averaged(table, self.absent) if self.paired else self._of_units(table)
 
     @property
+    def clustered(self) -> bool:
+        """Whether sessions of a unit may go together: results from elsewhere with several each."""
+        lone = self.absent is not None and not self.paired and "repeat" in self.within
+        return lone or self.alike is not None
+
+    @property
     def sessions_per_unit(self) -> int:
         """Sessions of a variant in a unit: strata, of results from elsewhere those it is in."""
         there = self._there()

@@ -2,9 +2,11 @@
 
 A score that is yes or no (0 or 1, or 0 or 100, in every session, with a threshold between them) is
 a pass rate, and a session that failed has not passed. Any other is a mean over scenarios; failed
-sessions have no score and are counted beside it. What is left of a variant of which many sessions
-have no score may be the lucky part, so then nothing passes. Nor does a judge's word decide what
-labels of a variant show to be otherwise once what the judge errs by is taken off.
+sessions have no score and are counted beside it. Where results from elsewhere have several
+sessions of a unit, both are of units: nobody knows how far those go together. What is left of a
+variant of which many sessions have no score may be the lucky part, so then nothing passes. Nor
+does a judge's word decide what labels of a variant show to be otherwise once what the judge errs
+by is taken off.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ from matrix.stats import (
     Interval,
     ThresholdKind,
     clopper_pearson_upper,
+    clustered_threshold,
     fixed_threshold,
     mean_threshold,
 )
@@ -63,7 +66,7 @@ class VariantThreshold:
         kind: ``pass``, ``fail`` or ``not_enough_data``.
         value: Its rate or mean; ``None`` without data.
         interval: One-sided bounds around it; ``None`` where none can be stated.
-        n: Sessions of a rate, rounds of a mean.
+        n: Sessions of a rate, rounds of a mean; units of both where ``of_units``.
         failed: Sessions without a score because they failed.
         unscored: Further ones without a score: of a judge that could not be read.
         sessions: All that were at risk of either.
@@ -72,6 +75,7 @@ class VariantThreshold:
             of a score that nothing bounds, as badly as it takes.
         turns_at: Mean of those without a score at which it no longer passes; of means only.
         silent: Scenarios (with levels of other factors) of which it has no score at all.
+        of_units: Whether units are what is counted, as several sessions of each may go together.
         judge_error: How much too high the judge rates it, where labels show that this undoes what
             its word alone would decide; in the units of ``value``.
     """
@@ -89,6 +93,7 @@ class VariantThreshold:
     fragile: bool = False
     turns_at: float | None = None
     silent: tuple[str, ...] = ()
+    of_units: bool = False
 
     @property
     def too_few(self) -> bool:
@@ -157,9 +162,12 @@ def threshold_of(matchup: Matchup, metric: str, threshold: float, alpha: float) 
     found = []
     for index, level in enumerate(matchup.variants):
         scores = table.scores[:, :, index] / (whole or 1.0)
-        lost = int((table.failed[:, :, index] & np.isnan(scores)).sum())
+        gone = table.failed[:, :, index] & np.isnan(scores)
+        lost = int(gone.sum())
+        if rate and matchup.clustered:
+            scores = np.where(gone, 1.0 if lower else 0.0, scores)
         bounds = (alpha, alpha / len(matchup.variants))
-        judge = _rate if rate else _mean
+        judge = _mean if not rate else _rate_of_units if matchup.clustered else _rate
         least = threshold / (whole or 1.0)
         one = judge(level, scores, lost, least, bounds, lower)
         missing, sessions = int(table.unscored[index]), int(table.sessions[index])
@@ -192,6 +200,7 @@ def threshold_of(matchup: Matchup, metric: str, threshold: float, alpha: float) 
                 parts_erring=tuple(erring),
                 fragile=fragile,
                 turns_at=turns,
+                of_units=matchup.clustered,
                 silent=tuple(silent) if any(heard) and metric != FAILED else (),
             )
         )
@@ -296,6 +305,23 @@ def _rate(
     return VariantThreshold(level, kind, rate, interval, n, lost)
 
 
+def _rate_of_units(
+    level: str,
+    scores: Floats,
+    lost: int,
+    threshold: float,
+    alphas: tuple[float, float],
+    lower: bool,
+) -> VariantThreshold:
+    """Of scores in which those that were lost already stand as not passed."""
+    passing, failing = (
+        clustered_threshold(scores, threshold, alpha, higher_is_better=not lower)
+        for alpha in alphas
+    )
+    kind = _either(passing.kind, failing.kind)
+    return VariantThreshold(level, kind, passing.mean, passing.interval, passing.n, lost)
+
+
 def _mean(
     level: str,
     scores: Floats,
@@ -331,7 +357,10 @@ def _told(found: Threshold, one: VariantThreshold) -> str:
     if one.interval is not None:
         low, high = (_shown(found, end, one) for end in (one.interval.low, one.interval.high))
         text += f" ({percent(one.interval)} interval {low} to {high})"
-    text += f" over {plural(one.n, 'session' if found.rate else found.unit)}"
+    by_session = found.rate and not one.of_units
+    text += f" over {plural(one.n, 'session' if by_session else found.unit)}"
+    if one.of_units and found.rate:
+        text += f" ({plural(one.sessions, 'session')})"
     if one.failed and found.metric != FAILED:
         text += f", {one.failed:,} of them failed" if found.rate else f", {one.failed:,} failed"
     if one.unscored and found.metric != FAILED:
@@ -344,7 +373,8 @@ def _told(found: Threshold, one: VariantThreshold) -> str:
     if one.parts_erring:
         text += f"; {parts_told('it', one.parts_erring, found.metric)}"
     if one.kind == "pass" and not found.rate:
-        text += f"; {unseen(one.sessions - one.unscored)}"
+        least = one.n if one.of_units else one.sessions - one.unscored
+        text += f"; {unseen(least, found.unit if one.of_units else 'session')}"
     if one.too_few:
         text += f" (nothing passes with more than {100 * MOST_UNSCORED:g} % of them)"
     if one.silent:
@@ -369,10 +399,10 @@ def parts_told(who: str, erring: Sequence[str], metric: str) -> str:
     return f"{told}, of which {metric} is made: gate those by themselves"
 
 
-def unseen(sessions: int) -> str:
-    """How rare a disaster may be that none of so many sessions has shown."""
-    rarest = 100 * clopper_pearson_upper(0, max(sessions, 1))
-    return f"what befalls fewer than {rarest:.2g} % of sessions may not have shown"
+def unseen(count: int, noun: str = "session") -> str:
+    """How rare a disaster may be that none of so many sessions, or units, has shown."""
+    rarest = 100 * clopper_pearson_upper(0, max(count, 1))
+    return f"what befalls fewer than {rarest:.2g} % of {noun}s may not have shown"
 
 
 def threshold_as_data(found: Threshold) -> JSON:

@@ -204,10 +204,10 @@ def _from(answer: PowerAnswer) -> list[tuple[str, str]]:
     if (pilot := question.pilot) is None:
         return [("spread", f"{_value(question.sd)} from {question.unit} to {question.unit}")]
     low, high = (_value(end) for end in pilot.sd_range)
-    text = (
-        f"{_value(pilot.sd)}, between {low} and {high}: from "
-        f"{plural(pilot.rounds, question.unit)} of {pilot.run_id}"
-    )
+    of = f"from {plural(pilot.rounds, question.unit)} of {pilot.run_id}"
+    if not question.paired:  # several spreads made one: there are more rows than it rests on
+        of = f"from {pilot.run_id}, as well known as of {plural(pilot.rounds, question.unit)} alike"
+    text = f"{_value(pilot.sd)}, between {low} and {high}: {of}"
     if answer.needed_at_worst is not None:
         text += f"; at the upper end it takes {question.counted(answer.needed_at_worst)}"
     text += noted(pilot.simulated)

@@ -96,13 +96,7 @@ def mean_threshold(
         enough = known.fewest >= MIN_ROUNDS
         interval = all_alike(known.mean, known.n_rounds, alpha) if enough else None
     if interval is not None and known.n_rounds >= MIN_ROUNDS:
-        low, high = interval.low - threshold, interval.high - threshold
-        if not higher_is_better:
-            low, high = -high, -low
-        if low >= 0:
-            kind = "pass"
-        elif high < 0:
-            kind = "fail"
+        kind = _side(interval, threshold, higher_is_better=higher_is_better)
     return MeanThreshold(kind, known.n_rounds, threshold, known.mean, interval)
 
 
@@ -130,6 +124,39 @@ def fixed_threshold(passes: int, n: int, threshold: float, alpha: float = 0.05) 
         kind = "fail"
     interval = Interval(low, high, 1.0 - 2 * alpha)
     return ThresholdVerdict(kind, passes, n, threshold, passes / n, interval)
+
+
+def clustered_threshold(
+    passes: npt.ArrayLike, threshold: float, alpha: float = 0.05, *, higher_is_better: bool = True
+) -> MeanThreshold:
+    """Verdict from one look at a pass rate over units whose sessions are no independent ones.
+
+    Ten answers to one question may be one answer ten times over, so bounds are those of the unit:
+    Clopper's and Pearson's, of as many independent sessions as would leave as much doubt
+    (`own_mean`). With differing units nothing is shown below ten of them.
+
+    Args:
+        passes: Shape [units, sessions of each]; 1 for yes, 0 for no, NaN where there is none.
+        threshold: Rate asked for, strictly between 0 and 1.
+        alpha: One-sided error rate of each bound, below 0.5.
+        higher_is_better: Whether yes is good.
+    """
+    _check(threshold, alpha)
+    known = own_mean(passes, 2 * alpha)
+    kind: ThresholdKind = "not_enough_data"
+    if known.interval is not None and (known.se is None or known.n_rounds >= MIN_ROUNDS):
+        kind = _side(known.interval, threshold, higher_is_better=higher_is_better)
+    return MeanThreshold(kind, known.n_rounds, threshold, known.mean, known.interval)
+
+
+def _side(interval: Interval, threshold: float, *, higher_is_better: bool) -> ThresholdKind:
+    """On which side of a threshold an interval lies."""
+    low, high = interval.low - threshold, interval.high - threshold
+    if not higher_is_better:
+        low, high = -high, -low
+    if low >= 0:
+        return "pass"
+    return "fail" if high < 0 else "not_enough_data"
 
 
 def _check_alpha_and(threshold: float, alpha: float) -> None:

@@ -252,8 +252,8 @@ def _identical(words: Wording) -> str:
 
 def _too_few_discordant(words: Wording) -> str:
     return (
-        f"{words.better} and {words.worse} came out differently in only {words.pair.discordant} "
-        f"paired sessions over {words.rounds}, and at least "
+        f"{words.better} and {words.worse} came out differently in only "
+        f"{count(words.pair.discordant or 0, 'pair')} over {words.rounds}, and at least "
         f"{discordant_needed(words.pair.level)} are needed"
     )
 

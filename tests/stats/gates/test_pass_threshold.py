@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import t
 
-from matrix.stats import fixed_threshold, mean_threshold
+from matrix.stats import clustered_threshold, fixed_threshold, mean_threshold
 
 counts = st.integers(1, 300).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 rates = st.floats(0.05, 0.99)
@@ -94,3 +94,48 @@ def test_a_mean_surely_below_fails_and_few_rounds_show_nothing() -> None:
     assert mean_threshold([], 20).mean is None
     with pytest.raises(ValueError, match=r"finite; got nan.*got 0.9"):
         mean_threshold(SPREAD, float("nan"), 0.9)
+
+
+@given(
+    st.lists(st.booleans(), min_size=10, max_size=60),
+    st.integers(2, 12),
+    st.floats(0.05, 0.99),
+    st.booleans(),
+)
+def test_the_same_answers_many_times_over_show_no_more_than_once(
+    passed: list[bool], copies: int, threshold: float, more: bool
+) -> None:
+    n, good = len(passed), sum(passed)
+    once = fixed_threshold(good, n, threshold)
+    found = clustered_threshold(
+        np.repeat(np.array(passed, float)[:, None], copies, axis=1),
+        threshold,
+        higher_is_better=more,
+    )
+    assert found.n == n
+    assert found.mean == pytest.approx(once.rate)
+    assert found.interval is not None
+    assert once.interval is not None
+    assert found.interval.low <= once.interval.low + 1e-9
+    assert found.interval.high >= once.interval.high - 1e-9
+    if found.kind != "not_enough_data" and found.interval.low != threshold != found.interval.high:
+        sides = {True: "pass", False: "fail"}
+        assert found.kind == sides[(found.interval.low > threshold) == more]
+
+
+def test_units_whose_answers_go_together_pass_wrongly_about_as_rarely_as_declared() -> None:
+    rng, rate, icc = np.random.default_rng(5), 0.9, 0.3
+    kinds = []
+    for _ in range(1500):
+        own = rng.beta(rate * (1 - icc) / icc, (1 - rate) * (1 - icc) / icc, 14)
+        passed = (rng.random((14, 6)) < own[:, None]).astype(float)
+        kinds.append(clustered_threshold(passed, rate).kind)
+    assert kinds.count("pass") / 1500 < 0.08
+    assert kinds.count("fail") / 1500 < 0.05
+    assert kinds.count("pass") > 0
+
+
+def test_units_that_differ_show_nothing_below_ten() -> None:
+    passed = np.ones((9, 40))
+    passed[0, :2] = 0.0
+    assert clustered_threshold(passed, 0.5).kind == "not_enough_data"
