@@ -31,6 +31,7 @@ from matrix.judging.verdict_line import LineVerdict, verdict_form
 from matrix.model.documents.yaml_documents import check, parse_document
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.files import MOST_TEXT_BYTES, read_plain
+from matrix.model.metrics import taken_name
 
 MAX_CHARS: Final = 100_000
 """Longest rubric."""
@@ -184,4 +185,6 @@ def read_rubric(path: Path) -> RubricFile:
     if not _NAME.match(str(own["name"])):
         told = f"found the name {own['name']!r}; letters, digits, dashes, underscores"
         raise BadInput([Mistake(str(path), None, "name", told)])
+    if taken := taken_name(str(own["name"])):
+        raise BadInput([Mistake(str(path), None, "name", taken)])
     return check(type(document)(path.name, own, document.lines, document.origins), RubricFile)

@@ -35,7 +35,10 @@ MOST_SCORE: Final = 1e15
 MOST_NUMBER: Final = 1e150
 """Numbers from which on nothing is made of what is read: the square of a larger one is none."""
 
-LOWER_IS_BETTER: Final = frozenset({*SESSION_METRICS, FAILED}) - {"score"}
+COUNTED: Final = frozenset({*SESSION_METRICS, FAILED}) - {"score"}
+"""Those that every session has of itself, whatever its kind."""
+
+LOWER_IS_BETTER: Final = COUNTED
 """Those of them of which less is better."""
 
 UNDIRECTED: Final = frozenset({"turns", "calls", "tokens_in", "tokens_out"})
@@ -180,6 +183,20 @@ def score_fault(name: str, value: object) -> str:
     return (
         f"the score {name!r} is {value!r:.80}; a score is a finite number {limits}, true or false, "
         "or None where there is none"
+    )
+
+
+def taken_name(name: str) -> str:
+    """Why a score cannot have this name, in words; empty if it can.
+
+    What is counted of every session has names of its own, and a comparison or a threshold of one is
+    about that.
+    """
+    if name not in COUNTED:
+        return ""
+    return (
+        f"a score cannot be called {name!r}, as what is counted of every session is: "
+        f"{', '.join(sorted(COUNTED))}; give it another name, such as 'own_{name}'"
     )
 
 

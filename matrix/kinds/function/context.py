@@ -24,7 +24,7 @@ from matrix.model.errors import (
     UndeclaredConcurrency,
     did_you_mean,
 )
-from matrix.model.metrics import score_fault
+from matrix.model.metrics import score_fault, taken_name
 from matrix.model.records import JSON, Answer, ChatMessage, Message, Outcome, SessionPlan, Tool
 from matrix.model.seeds import content_hash, stream
 
@@ -360,8 +360,10 @@ def _number(name: str, value: Any) -> float | None:
     """A score as it is recorded.
 
     Raises:
-        ValueError: It is none.
+        ValueError: It is none, or what is counted of every session has its name.
     """
+    if taken := taken_name(name):
+        raise ValueError(f"ctx.score: {taken}")
     with suppress(TypeError, ValueError, OverflowError):
         number = None if value is None else float(value)
         if not score_fault(name, number):

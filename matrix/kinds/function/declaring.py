@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias, TypeVar, overload
 
 from matrix.model.errors import did_you_mean
+from matrix.model.metrics import taken_name
 
 Target = TypeVar("Target", bound=Callable[..., Any])
 Cases: TypeAlias = str | Sequence[Mapping[str, Any]] | None
@@ -145,6 +146,8 @@ def _wrong(declared: Declared) -> str:
     for role, model in declared.roles.items():
         if not (isinstance(role, str) and role.isidentifier()) or not isinstance(model, str):
             return f"role {role!r}: found {model!r}; a role is a name, and its value a model's"
+    if taken := next(filter(None, map(taken_name, map(str, declared.scores))), ""):
+        return f"scores: {taken}"
     known = (*declared.scores, "score")
     strange = [one for one in declared.lower_is_better if one not in known]
     if declared.scores and strange:

@@ -22,6 +22,7 @@ from matrix.kinds.function.source import (
     Scenario,
     Source,
     gives_a_number,
+    may_score,
     place_of,
     read_source,
     scenario_in,
@@ -39,7 +40,7 @@ from matrix.kinds.protocol import (
 from matrix.model.documents.mistakes import Mistakes
 from matrix.model.documents.yaml_documents import Document, PathKey, check
 from matrix.model.errors import BadInput, KindDefect, KindUnusable, Mistake, did_you_mean
-from matrix.model.metrics import less_is_better
+from matrix.model.metrics import less_is_better, taken_name
 from matrix.model.plan import Plan
 from matrix.model.records import JSON, Call, ToolCall
 
@@ -255,8 +256,16 @@ class FunctionKind:
         return ScenarioPack(case.name, self.name, title, "", content, fields)
 
     def check_plan(self, plan: Plan, packs: Mapping[str, ScenarioPack]) -> Sequence[str]:
-        """Scores whose names say that less is better where the decorator does not."""
+        """Scores whose names say that less is better where the decorator does not.
+
+        Raises:
+            BadInput: Scores that are called as what is counted of every session.
+        """
         named = dict.fromkeys((*self._facts.scores, *self._scores_named))
+        mistakes = Mistakes()
+        for taken in filter(None, map(taken_name, named)):
+            mistakes.say(self._facts.file, taken, self._facts.name)
+        mistakes.stop_if_any()
         found = [
             name for name in named if less_is_better(name) and name not in self.lower_is_better
         ]
@@ -267,6 +276,11 @@ class FunctionKind:
             if one not in named and (hint := did_you_mean(one, list(named)))
         ]
         lower = ", ".join(f'"{name}"' for name in (*self._facts.lower_is_better, *found))
+        if not named and not may_score(self._source, self._facts.name):
+            strange.append(
+                f"no score stands in the code of {self._facts.name}, so nothing will be compared: "
+                "give one with ctx.score(name, value), or give a number back"
+            )
         return [
             *strange,
             *(

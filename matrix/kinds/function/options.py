@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, ClassVar, NamedTuple, get_origin, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
 from matrix.model.errors import KindUnusable
@@ -53,6 +53,12 @@ def parameters_of(target: Any, file: str, *, skip: int = 1) -> dict[str, Paramet
         f"{_EXAMPLE}"
         for name, one in found.items()
         if not _is_plain(one.annotation)
+    ]
+    wrong += [
+        f"parameter {name!r} is {one.default!r:.80} by default, which is no "
+        f"{_shown(one.annotation)}"
+        for name, one in found.items()
+        if _is_plain(one.annotation) and not _is_default(one)
     ]
     if wrong:
         raise KindUnusable(f"{file}: {target.__name__}: {'; '.join(wrong)}")
@@ -132,6 +138,17 @@ def _of_class(kind: type, hints: Mapping[str, Any]) -> tuple[dict[str, Parameter
         if get_origin(annotation) is not ClassVar and not name.startswith("_")
     }
     return found, []
+
+
+def _is_default(parameter: Parameter) -> bool:
+    """Whether the default, if there is one, is a value of its own type."""
+    if parameter.default is ...:
+        return True
+    try:
+        TypeAdapter(parameter.annotation).validate_python(parameter.default)
+    except ValidationError:
+        return False
+    return True
 
 
 def _is_plain(annotation: Any) -> bool:

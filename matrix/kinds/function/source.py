@@ -147,6 +147,11 @@ def gives_a_number(source: Source, scenario: str) -> bool:
     return False
 
 
+def may_score(source: Source, scenario: str) -> bool:
+    """Whether anything in the code may give a score, whatever it is called."""
+    return ".score" in source.text or gives_a_number(source, scenario)
+
+
 def place_of(source: Source, scenario: str) -> str:
     """Where a function or class begins: the file's name, and the line where it can be found."""
     lines = [

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import matrix
 from matrix.api.opened import open_run
 from matrix.testing import play
 from tests.executors.programs import Done, Project
@@ -171,3 +173,44 @@ def test_the_worst_session_is_the_one_with_the_most_of_what_is_better_low(
     assert (scores[best], scores[worst]) == (scores.min(), scores.max())
     comment = project.matrix("report", "it", "--format", "github").out
     assert worst[:12] in next(line for line in comment.splitlines() if line.startswith("- worst"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("taken", ["turns", "calls", "failed", "cost_usd"])
+@pytest.mark.parametrize("declared", [True, False])
+def test_a_score_cannot_be_called_as_what_is_counted_of_every_session(
+    project: Project, taken: str, *, declared: bool
+) -> None:
+    write(project, scoring(taken), f"scores=[{taken!r}]" * declared)
+    told = f"a score cannot be called {taken!r}, as what is counted of every session is: "
+    for command in ("validate", "run"):
+        done = project.matrix(command, "kind.py")
+        assert (done.code, told in done.err) == (2, True), done.err
+    assert not (project.folder / "results").exists()
+
+
+def test_a_name_that_is_taken_is_refused_where_it_is_put_together_as_well() -> None:
+    @matrix.scenario
+    async def one(ctx: Any) -> None:
+        ctx.score("tur" + "ns", 1.0)
+
+    with pytest.raises(AssertionError, match="cannot be called 'turns'"):
+        play(one, lambda _: None)
+
+
+@pytest.mark.slow
+def test_a_default_of_another_type_is_told_before_anything_is_played(project: Project) -> None:
+    code = "@matrix.scenario()\nasync def one(ctx, tries: int = 'a', mood: str = None):\n    pass\n"
+    (project.folder / "kind.py").write_text(HEAD + code)
+    done = project.matrix("validate", "kind.py")
+    assert done.code == 2
+    assert "parameter 'tries' is 'a' by default, which is no int" in done.err
+    assert "parameter 'mood' is None by default, which is no str" in done.err
+
+
+@pytest.mark.slow
+def test_code_in_which_no_score_stands_is_told_before_it_is_played(project: Project) -> None:
+    write(project, "    pass\n")
+    assert "no score stands in the code of " in in_words(project.matrix("plan", "kind.py").out)
+    write(project, "    return 1.0\n")
+    assert "no score stands" not in project.matrix("plan", "kind.py").out

@@ -363,7 +363,7 @@ def test_what_is_redone_is_played_with_the_file_as_it_was_mended(project: Projec
     assert project.matrix(*run).code == 4, "after two of them no other one was begun"
     redo = ("resume", "it", "--redo-errored", "--executor", "in-process")
     for wrong, told in (
-        (code.replace("extra: int", "more: str"), "takes no option 'extra' as the run has it"),
+        (code.replace("extra: int", "more: int"), "takes no option 'extra' as the run has it"),
         (code.replace("{'agent'", "{'agnt'"), "sums.py cannot be loaded: ValueError"),
         (
             code.replace("(sim", "(roles={'a': 'sim/haiku'}, sim").replace("'agent'", "'a'"),
