@@ -169,3 +169,37 @@ def test_failures_of_some_wrong_answers_are_more_than_their_score(
     same = [[*row[:3], words[row[2] == 0]] for row in rows]
     write_csv(here / "s.csv", (*HEADERS, header), same)
     assert "failed that have a score" not in " ".join(matrix("import", "s.csv").stdout.split())
+
+
+@pytest.mark.parametrize("label", ["Total score", "Summe Punkte", "Average (n=20)", "mean score"])
+def test_a_row_that_sums_up_the_others_is_no_unit_whatever_it_says_of_itself(
+    here: Path, matrix: Matrix, label: str
+) -> None:
+    rows = [[f"q{at}", model, at % 7] for at in range(20) for model in ("a", "b")]
+    write_csv(here / "r.csv", ("question", "model", "score"), [*rows, [label, "a", 60]])
+    refused = matrix("import", "r.csv")
+    assert (refused.code, "which sums up other rows" in refused.stderr) == (2, True)
+    own = [["Total recall of Philip", model, 3] for model in ("a", "b")]
+    write_csv(here / "r.csv", ("question", "model", "score"), [*rows, *own])
+    assert matrix("import", "r.csv").code == 0
+
+
+def test_german_grades_are_asked_about_as_the_best_is_one(here: Path, matrix: Matrix) -> None:
+    rows = [[at, name, at % 6 + 1] for at in range(30) for name in ("alt", "neu")]
+    write_csv(here / "r.csv", ("aufgabe", "variante", "note"), rows)
+    asked = matrix("import", "r.csv")
+    assert (asked.code, asked.stdout) == (2, "")
+    assert "say --lower-is-better or --higher-is-better" in asked.stderr
+    assert "note (less is better)" in matrix("import", "r.csv", "--lower-is-better").stdout
+    french = [[at, name, at % 20] for at in range(30) for name in ("alt", "neu")]
+    write_csv(here / "f.csv", ("id", "variante", "note"), french)
+    assert "note (more is better" in matrix("import", "f.csv").stdout
+
+
+def test_metrics_are_no_variants_of_a_wide_table(here: Path, matrix: Matrix) -> None:
+    for more, name in enumerate(("v1", "v2")):
+        rows = [[at, (at + more) % 7 / 7, at % 5 / 5] for at in range(30)]
+        write_csv(here / f"{name}.csv", ("question", "faithfulness", "relevance"), rows)
+    asked = matrix("import", "v1.csv", "v2.csv").stderr
+    assert "name it: --score COLUMN, perhaps faithfulness, relevance, of" in asked
+    assert "pandas" not in asked

@@ -24,7 +24,7 @@ from matrix.kinds.imported import IMPORTED, KIND, ImportedOptions
 from matrix.model.documents.mistakes import Mistakes
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.files import read_plain
-from matrix.model.lines import in_line
+from matrix.model.lines import in_line, words_in
 from matrix.model.metrics import direction_told, less_is_better
 from matrix.model.records import OUTCOMES
 from matrix.model.seeds import content_hash
@@ -222,8 +222,27 @@ def _check_lower(read: ForeignResults, wishes: Wishes, *, lower: bool | None) ->
                 listed = ", ".join(known[:30]) or "none"
                 told = f"found {name!r}; metrics are {listed}{did_you_mean(name, known)}"
                 mistakes.append(Mistake("--lower", None, "", told))
+    if read.exported is None and lower is None and _may_be_grades(read):
+        told = (
+            f"{read.score_name!r} from 1 to 6 may be a school grade, of which 1 is best, or "
+            "points, of which more are better: say --lower-is-better or --higher-is-better"
+        )
+        mistakes.append(Mistake("matrix import", None, "", told))
     if mistakes:
         raise BadInput(mistakes)
+
+
+_GRADES: Final = frozenset({"note", "noten", "schulnote", "gesamtnote"})
+"""What German grades are called."""
+_BEST_GRADE, _WORST_GRADE = 1.0, 6.0
+
+
+def _may_be_grades(read: ForeignResults) -> bool:
+    """Whether scores are what German schools give; French ones of that name go on to 20."""
+    if not set(words_in(read.score_name)) & _GRADES:
+        return False
+    scores = [row.score for row in read.rows if row.score is not None]
+    return all(_BEST_GRADE <= score <= _WORST_GRADE for score in scores)
 
 
 def _scores_low(read: ForeignResults) -> bool:

@@ -245,8 +245,11 @@ def columns_of(
             long = "; a row is one result of one variant"
             if score >= 0 and (some := _few_values(table, finder.taken)):
                 perhaps = f" perhaps {listed(some)},"
+        elif several := [one for one in table.headers if plain(one) in SOLE_SCORE]:
+            perhaps = f" perhaps {listed(several)},"
         say(None, "", f"{told}; name it: {flag} COLUMN,{perhaps} of {listed(table.headers)}{long}")
-    if score < 0 and missing and not variants and (told := _wide(table, unit, finder.taken)):
+    alone = score < 0 and missing and not variants and len(tables) < YES_OR_NO
+    if alone and (told := _wide(table, unit, finder.taken)):
         say(None, "", told)
     if missing or score < 0 or -1 in variants:
         return None
@@ -361,7 +364,7 @@ def _wide(table: ForeignTable, unit: int, taken: Collection[int]) -> str:
     numeric = [
         place
         for place, header in enumerate(table.headers)
-        if header and place not in taken
+        if header and place not in taken and plain(header) not in SOLE_SCORE
         if is_numeric((cells[place] for _, cells in table.rows), words=True, percent=True)
     ]
     if len(numeric) < YES_OR_NO:

@@ -14,7 +14,9 @@ UNIT: Final = (
     "unit", "unit_id", "id", "sample_id", "sample", "question_id", "question", "item_id", "item",
     "case_id", "case", "test_case", "test_id", "test", "task_id", "example_id", "example", "doc_id",
     "prompt_id", "row_id", "idx", "index", "task", "input", "seed", "round", "frage", "frage_id",
-    "frage_nr", "question_no", "question_number", "aufgabe", "beispiel",
+    "frage_nr", "question_no", "question_number", "aufgabe", "beispiel", "instance_id", "instance",
+    "test_name", "case_name", "problem_id", "utterance_id", "record_id", "query_no", "qid",
+    "reference_example_id", "testfall", "identifiant",
 )  # fmt: skip
 COUNTERS: Final = frozenset(
     {"", "row", "row_id", "row_number", "row_no", "index", "idx", "nr", "no", "unnamed_0"}
@@ -107,6 +109,20 @@ SUMS: Final = frozenset(
     }
 )  # fmt: skip
 """What a row is called that sums up the others; as :func:`spoken` writes it."""
+SUM_WORDS: Final = frozenset(
+    {
+        "average", "avg", "mean", "median", "total", "sum", "overall", "std", "stdev", "summe",
+        "gesamt", "mittelwert", "durchschnitt", "moyenne", "promedio",
+    }
+)  # fmt: skip
+SUMMED: Final = frozenset(
+    {
+        "score", "scores", "points", "punkte", "accuracy", "rate", "value", "values", "result",
+        "results", "ergebnis", "wert", "werte", "cost", "costs", "n", "of", "all", "rows", "row",
+        "dev", "total", "note", "pass", "passed", "correct", "questions", "items",
+    }
+)  # fmt: skip
+"""What such a row begins with, and what may follow there: ``Average (n=20)``, ``Summe Punkte``."""
 MEASURES: Final = frozenset(
     {
         "metric", "metrics", "metric_name", "metricname", "measure", "measures", "score_name",
@@ -140,6 +156,14 @@ def spoken(text: str) -> str:
     """A status as the words here are written: ``Rate_limit`` and ``rate-limit`` are one."""
     whole = text.strip().casefold().removesuffix(".0")
     return " ".join(re.findall(r"[^\W_]+", whole)) or whole
+
+
+def sums_up(text: str) -> bool:
+    """Whether a unit's name is that of a row that sums up the others."""
+    words = spoken(text).split()
+    if spoken(text) in SUMS or not words:
+        return bool(words)
+    return words[0] in SUM_WORDS and all(word in SUMMED or word.isdigit() for word in words[1:])
 
 
 BROKE: Final = frozenset(

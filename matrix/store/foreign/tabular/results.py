@@ -29,7 +29,7 @@ from matrix.store.foreign.tabular.doubts import (
 )
 from matrix.store.foreign.tabular.ends import Ends
 from matrix.store.foreign.tabular.measures import measures_told
-from matrix.store.foreign.tabular.names import SUMS, plain, spoken
+from matrix.store.foreign.tabular.names import plain, spoken, sums_up
 from matrix.store.foreign.tabular.rows import rows_of
 from matrix.store.foreign.tabular.table import (
     YES_OR_NO,
@@ -162,7 +162,7 @@ def _sums_and_scales(tables: Sequence[ForeignTable], roles: Sequence[Columns]) -
             told = "has no percent sign, and has one in another file; write all of them alike"
             yield Mistake(table.source, None, header, told)
         for line, cells in table.rows if own.unit >= 0 else ():
-            if spoken(text := cell_text(cells[own.unit])) in SUMS:
+            if sums_up(text := cell_text(cells[own.unit])):
                 told = f"found {shown(text)}, which sums up other rows; take such rows out, or give"
                 yield Mistake(table.source, line, table.headers[own.unit], f"{told} it a name")
 
