@@ -151,7 +151,11 @@ class LiveDisplay(Quiet):
             self._console.print(harmless(text), soft_wrap=True)
 
     def remark(self, text: str) -> None:
-        """Above the table."""
+        """Above the table, as wide as that is; what is there to be copied stays whole."""
+        from matrix.report.text import wrapped
+
+        if "`" not in text:
+            text = wrapped(text, width=text_width(sys.stderr))
         self.note(text)
 
     def last_word(self, text: str) -> None:
