@@ -15,7 +15,7 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar, cast
 import msgspec
 
 from matrix.kinds.context import Context
-from matrix.kinds.function.performance import CheckpointReached, Performance, Record
+from matrix.kinds.function.performance import CheckpointReached, Performance, Record, as_stored
 from matrix.kinds.function.tools import ToolFunction, call_tool, tool_of
 from matrix.model.errors import (
     CallFailed,
@@ -209,7 +209,11 @@ class ScenarioContext:
             if not inspect.isawaitable(begun):
                 told = f"ctx.effect: what {name!r} does gave {type(begun).__name__} without `await`"
                 raise KindDefect(f"{told}; it has to be a function written with `async def`")
-            return await begun
+            result = await begun
+            try:
+                return as_stored(result, f"the result of {name!r}")
+            except (ValueError, RecursionError) as error:
+                raise KindDefect(f"ctx.effect: {error}{_line_of(act)}") from None
 
         return await self._given(
             "effect", name, digest, lambda scope: scope.effect(name, doing, arguments=arguments)
@@ -354,6 +358,12 @@ class ScenarioContext:
             raise
         play.fresh[slot] = Record(what, name, digest, self._scope.elapsed_s, result)
         return result
+
+
+def _line_of(act: Any) -> str:
+    """Where a function of the kind's begins, in brackets; empty where that cannot be known."""
+    code = getattr(getattr(act, "func", act), "__code__", None)
+    return f" ({Path(code.co_filename).name}:{code.co_firstlineno})" if code else ""
 
 
 def _number(name: str, value: Any) -> float | None:

@@ -16,7 +16,7 @@ from matrix.kinds.function.context import ScenarioContext
 from matrix.kinds.function.declaring import Declared
 from matrix.kinds.function.facts import KindFacts
 from matrix.kinds.function.options import Parameter, model_of, parameters_of
-from matrix.kinds.function.performance import CheckpointReached, Performance
+from matrix.kinds.function.performance import CheckpointReached, Performance, as_stored
 from matrix.kinds.function.scripts import scripted
 from matrix.kinds.function.source import (
     Scenario,
@@ -420,7 +420,11 @@ class FunctionKind:
             told = f"{self._facts.name}.{name}: a class has its checkpoints between its turns"
             raise KindDefect(f"{told}; leave ctx.checkpoint out ({self._place})") from None
         play.over()
-        value = state.value if given is None else given
+        try:
+            value = as_stored(state.value if given is None else given, "the state")
+        except (ValueError, RecursionError) as error:
+            told = f"{self._facts.name}.{name}: {error}"
+            raise KindDefect(f"{told} ({self._place})") from None
         return FunctionState(value=value, scored=play.scored)
 
     def _instance(self, ctx: Context) -> Any:

@@ -10,16 +10,60 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Collection, Coroutine, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from enum import Enum
+from math import isfinite
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
 from matrix.kinds.context import Context
 from matrix.kinds.protocol import RECORDED
 from matrix.model.errors import DigestMismatch, KindDefect, SessionStop, did_you_mean
-from matrix.model.records import Message
+from matrix.model.records import JSON, Message
 
 T = TypeVar("T")
+
+
+def as_stored(value: Any, where: str) -> JSON:
+    """A value of a kind's code as it comes back from where it is stored: tuples are lists there.
+
+    What code is given live has to be what it is given when the session is resumed or branched.
+
+    Args:
+        value: What the code gave.
+        where: What it is, for messages: ``the state``.
+
+    Raises:
+        ValueError: It is no JSON: in words that name the place in it.
+    """
+    if value is None or _is_plain(value):
+        return value
+    if isinstance(value, Mapping):
+        odd = next((key for key in value if not isinstance(key, str)), None)
+        if odd is not None:
+            raise ValueError(
+                f"{where} has the key {odd!r:.80}, and keys are texts where it is stored: write "
+                f"{str(odd)!r:.80}"
+            )
+        return {key: as_stored(one, f"{where}[{key!r:.40}]") for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_stored(one, f"{where}[{place}]") for place, one in enumerate(value)]
+    raise ValueError(
+        f"{where} is {value!r:.80} ({type(value).__name__}), which cannot be stored; what is "
+        "stored is made of texts, finite numbers, True, False, None, lists and dictionaries"
+    )
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, Enum):
+        return False
+    if isinstance(value, float):
+        return isfinite(value)
+    return isinstance(value, str) or (isinstance(value, int) and abs(value) < MOST_WHOLE)
+
+
+MOST_WHOLE: Final = 2**63
+"""Whole numbers from which on none is stored as it is."""
 
 
 class CheckpointReached(BaseException):

@@ -207,3 +207,74 @@ def test_a_session_without_the_main_score_has_none_and_not_another_of_its_scores
     assert "Without a score, and in no mean" in " ".join(
         project.matrix("compare", "it").out.split()
     )
+
+
+STATEFUL = """
+import matrix
+from datetime import datetime
+
+@matrix.scenario
+class keeps:
+    async def start(self, ctx):
+        return {START}
+
+    async def turn(self, ctx, state):
+        if ctx.turn == 3:
+            ctx.end()
+        {TURN}
+
+    async def finish(self, ctx, state):
+        ctx.score("score", state["n"])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("start", "told"),
+    [
+        ("{1: 0}", "the state has the key 1, and keys are texts where it is stored"),
+        ("{'n': {1, 2}}", "the state['n'] is {1, 2} (set), which cannot be stored"),
+        ("{'n': datetime.min}", "the state['n'] is datetime.datetime(1, 1, 1, 0, 0) (datetime)"),
+        ("{'n': [1, float('nan')]}", "the state['n'][1] is nan (float), which cannot be stored"),
+    ],
+)
+def test_a_state_that_would_come_back_otherwise_is_a_defect_of_the_first_round(
+    tmp_path: Path, start: str, told: str
+) -> None:
+    code = STATEFUL.replace("{START}", start).replace("{TURN}", "return state")
+    (tmp_path / "keeps.py").write_text(code)
+    done = Project(tmp_path).matrix(
+        "run", "keeps.py", "--executor", "in-process", "--sessions", "12", "--run-id", "it"
+    )
+    assert done.code == 4, done.out
+    assert "no other round is begun" in done.err + done.out
+    assert f"keeps.start: {told}" in " ".join((done.err + done.out).split())
+
+
+@pytest.mark.slow
+def test_a_state_is_live_what_it_is_when_it_comes_back(tmp_path: Path) -> None:
+    turn = "state['n'] += isinstance(state['at'], list)"  # in place, and nothing is given back
+    code = STATEFUL.replace("{START}", "{'n': 0, 'at': (1, 2)}").replace("{TURN}", turn)
+    (tmp_path / "keeps.py").write_text(code)
+    project = Project(tmp_path)
+    run = ("run", "keeps.py", "--executor", "in-process", "--sessions", "1", "--run-id", "it")
+    assert project.matrix(*run).code == 0
+    assert list(project.tables("it").frame("sessions").score) == [3.0]
+    done = project.matrix("replay", "it", "worst", "--turn", "2")
+    assert "score     3.0; the parent had 3.0" in done.out
+
+
+@pytest.mark.slow
+def test_an_effect_that_gives_what_cannot_be_stored_buys_no_other_round(tmp_path: Path) -> None:
+    (tmp_path / "acts.py").write_text(
+        "import matrix\n\n@matrix.scenario\nasync def acts(ctx):\n"
+        "    async def act():\n        return {1: 2}\n"
+        "    await ctx.effect('look', act)\n    ctx.score('score', 1)\n"
+    )
+    done = Project(tmp_path).matrix(
+        "run", "acts.py", "--executor", "in-process", "--sessions", "12", "--run-id", "it"
+    )
+    assert done.code == 4
+    told = " ".join((done.err + done.out).split())
+    assert "ctx.effect: the result of 'look' has the key 1" in told
+    assert "acts.py:5" in told
