@@ -491,3 +491,23 @@ def test_a_file_without_a_score_is_told_so_whatever_groups_its_rows(
     asked = matrix("import", "r.csv")
     assert asked.code == 2
     assert "no column of the usual names for the score" in asked.stderr
+
+
+@pytest.mark.parametrize(("lost", "told"), [(12, "Of b 12 of 120 rows"), (0, "")])
+def test_rows_that_failed_and_are_not_there_make_no_settled_winner(
+    here: Path, matrix: Matrix, lost: int, told: str
+) -> None:
+    draw = random.Random(7)
+    rows = [
+        [f"q{at}", name, round(draw.gauss(0.5 + more, 0.1), 3), "ok"]
+        for at in range(120)
+        for name, more in (("a", 0.0), ("b", 0.2))
+        if name == "a" or at >= lost
+    ]
+    write_csv(here / "r.csv", ("question", "variant", "score", "status"), rows)
+    assert "b beats a by" in matrix("import", "r.csv", "--run-id", "it").stdout
+    text = " ".join(matrix("compare", "it").stdout.split())
+    assert ("but fragile" in text) == bool(lost)
+    assert ("look at what has no score before choosing b" in text) == bool(lost)
+    assert told in text
+    assert ("are not there, of a 0" in text) == bool(lost)

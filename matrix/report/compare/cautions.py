@@ -282,7 +282,8 @@ def _errored(judged: MatchupVerdict) -> Iterator[str]:
     """Shares of sessions that errored, where they differ notably: told as those at a limit are."""
     table = judged.table
     if judged.matchup.absent is not None:
-        return  # of imported results, what is not there stands for errored
+        yield from _lacking(judged)
+        return
 
     def in_both(a: int, b: int) -> npt.NDArray[np.bool_]:
         return np.broadcast_to(table.both_live(a, b)[:, None], table.errored.shape[:2])
@@ -296,6 +297,31 @@ def _errored(judged: MatchupVerdict) -> Iterator[str]:
         f"{counts[0]:,} of {int(of[more]):,} sessions of {names[more]} errored, against "
         f"{counts[1]:,} of {int(of[fewer]):,} of {names[fewer]}: errors count as nobody's fault, "
         "and are in no score and no failure gate; if they are the variant's own, this flatters it."
+    )
+
+
+def _lacking(judged: MatchupVerdict) -> Iterator[str]:
+    """Rows that files lack, where one variant lacks notably more, or a winner rests on that."""
+    matchup, table = judged.matchup, judged.table
+    if not matchup.paired:
+        return  # no row was meant to be there
+    never = np.zeros_like(table.errored) if table.never is None else table.never
+    cube, meant = table.errored & ~never, np.asarray(~never.all(axis=2))
+    found = _most_unlike(cube, table, lambda *_: meant)
+    winner = judged.verdict.winner
+    if found is None and winner is not None and "fragile" in judged.verdict.flags:
+        lost = cube.sum(axis=(0, 1))
+        fewest = int(np.argmin(lost))
+        found = (winner, fewest) if lost[winner] > lost[fewest] else None
+    if found is None:
+        return
+    more, fewer = found
+    names, of = matchup.variants, plural(int(meant.sum()), "row")
+    counts = [f"{int(cube[:, :, one].sum()):,}" for one in (more, fewer)]
+    yield (
+        f"Of {names[more]} {counts[0]} of {of} are not there, of {names[fewer]} {counts[1]}: what "
+        "is not there is in no score and no failure gate; if it is not there because it failed or "
+        "went badly, this flatters it."
     )
 
 

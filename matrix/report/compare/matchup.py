@@ -348,7 +348,7 @@ class Matchup:
             return self._averaged(table, self.padding)
         if self.absent is None:
             return table
-        table = replace(table, never=self._never(table), alike=self.alike)
+        table = replace(table, never=self._never(table), alike=self.alike, lacking=True)
         if "repeat" not in self.within:
             return table
         return self._averaged(table, self.absent) if self.paired else self._of_units(table)

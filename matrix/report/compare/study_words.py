@@ -57,7 +57,7 @@ def reason_told(reason: Reason, unit: str, failure_margin: float) -> str:
 FLAGS: Mapping[Flag, str] = {
     "fragile": "fragile. Some scores are missing, because sessions failed, were lost or could not "
     "be judged, or because a variant has no result there. If those had gone as badly, or as well, "
-    "as can be, the verdict would be another.",
+    "as can be, or had failed where nobody knows it, the verdict would be another.",
     "these scenarios only": "this is about the scenarios that were played, not about others like "
     "them.",
 }

@@ -50,6 +50,8 @@ class RoundTable:
         never: Places in the prefix that only fill it up, as no session was ever meant to be there,
             shape [P, S, k]: given as ``errored``, or as sessions whose score counts elsewhere, but
             nothing is missing there. ``None`` for none.
+        lacking: Whether what is there as errored, and was meant to be, is what a file of results
+            lacks: nobody knows why, and it may have failed.
         alike: Number from 0 of what each scenario is a repeat of, shape [S], where results were
             repeated and are no pairs of their own: they count as one. ``None`` for none.
     """
@@ -66,6 +68,7 @@ class RoundTable:
     outcome_counts: npt.NDArray[np.int64]
     never: BoolArray | None = None
     alike: tuple[int, ...] | None = None
+    lacking: bool = False
 
     @property
     def pairs_per_round(self) -> int:

@@ -128,7 +128,7 @@ def fixed_n_comparisons(table: RoundTable, rules: Rules, level: float) -> tuple[
             table,
             (a, b),
             level,
-            failures=_failures(table, a, b, rules),
+            failures=failures_of_pair(table, a, b, rules),
             # of samples that share nothing no two sessions are a pair, however they lie
             discordant=_count_discordant(table, a, b) if binary and not unpaired else None,
             span=inf if bounds is None else bounds[1] - bounds[0],
@@ -137,7 +137,8 @@ def fixed_n_comparisons(table: RoundTable, rules: Rules, level: float) -> tuple[
     return tuple(compare(a, b) for a, b in combinations(range(table.n_variants), 2))
 
 
-def _failures(table: RoundTable, a: int, b: int, rules: Rules) -> FailureContrast:
+def failures_of_pair(table: RoundTable, a: int, b: int, rules: Rules) -> FailureContrast:
+    """The failures of two variants, by one look, as the rules have them."""
     if rules.unit == "unpaired":
         return unpaired_failures(table, a, b, rules.alpha, rules.failure_icc)
     per_effective = rules.pairs_per_effective(table.pairs_per_round)

@@ -19,7 +19,7 @@ from matrix.stats.looks.boundary import Boundary
 from matrix.stats.rounds.differences import differences_of
 from matrix.stats.rounds.round_table import FloatArray, RoundTable
 from matrix.stats.rounds.rules import Rules
-from matrix.stats.verdicts.comparisons import Comparison
+from matrix.stats.verdicts.comparisons import Comparison, failures_of_pair
 from matrix.stats.verdicts.one_look import difference_once
 from matrix.stats.verdicts.ruling import inside
 
@@ -78,6 +78,35 @@ def sensitivities(finding: LookOutcome, table: RoundTable, rules: Rules) -> tupl
         _of_lead(pair, table, rules, ends)
         for pair in pairs
         if pair.a not in out and pair.interval is not None and _leads(pair, rules)
+    )
+
+
+def gate_rests_on_lacking(finding: LookOutcome, table: RoundTable, rules: Rules) -> bool:
+    """Whether the winner would pass no failure gate if the rows that it lacks had failed.
+
+    Programs that write only what came to its end leave out just those. False where a table lacks
+    none, as those of runs that were played here.
+
+    Args:
+        finding: What was claimed.
+        table: The rounds as the look that decided saw them.
+        rules: What was declared before launch.
+    """
+    winner = finding.ruling.ahead
+    if not table.lacking or finding.ruling.kind != "winner" or winner is None:
+        return False
+    lost = table.errored[:, :, winner] & table.without_score(winner)
+    if not lost.any():
+        return False
+    failed, errored = table.failed.copy(), table.errored.copy()
+    failed[:, :, winner] |= lost
+    errored[:, :, winner] &= ~lost
+    at_worst = replace(table, failed=failed, errored=errored)
+    out = {one.variant for one in finding.beaten if one.why != "score"}
+    rivals = {one for pair in finding.claims for one in (pair.a, pair.b)} - out - {winner}
+    return not all(
+        failures_of_pair(at_worst, rival, winner, rules).b_non_inferior(rules.failure_margin)
+        for rival in rivals
     )
 
 

@@ -20,7 +20,7 @@ from matrix.stats.rounds.round_table import FloatArray, RoundTable
 from matrix.stats.rounds.rules import Flag, Reason, Rules, VerdictKind
 from matrix.stats.verdicts.comparisons import Comparison, fixed_n_comparisons
 from matrix.stats.verdicts.ruling import Ruling, crowned, decide, too_early
-from matrix.stats.verdicts.sensitivity import Sensitivity, sensitivities
+from matrix.stats.verdicts.sensitivity import Sensitivity, gate_rests_on_lacking, sensitivities
 from matrix.stats.verdicts.sequential import Beaten, LookOutcome, look, with_few_scores
 
 DEFAULT_RULES = Rules()
@@ -216,7 +216,7 @@ def _assembled(table: RoundTable, rules: Rules, finding: LookOutcome) -> Verdict
     seen = table if finding.decided_at is None else table.up_to(finding.decided_at)
     shaken = sensitivities(finding, seen, rules)
     flags: tuple[Flag, ...] = ("these scenarios only",)
-    if any(one.overturned for one in shaken):
+    if any(one.overturned for one in shaken) or gate_rests_on_lacking(finding, seen, rules):
         flags = ("fragile", *flags)
     pairs = finding.claims if ruling.decisive is None else (ruling.decisive,)
     # failures decide over rounds in which nobody may have a score

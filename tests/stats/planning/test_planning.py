@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import inf, sqrt
 from typing import Any
 
@@ -217,6 +218,18 @@ def test_the_smallest_yes_no_difference_has_the_chance_and_one_of_any_scale_is_t
         assert YesNoScores().chance(n, least, sd, goal) >= goal.power
         scaled = YesNoScores(100.0).smallest_effect(n, 100 * sd, goal)
         assert scaled == pytest.approx(100 * least, rel=0.021)
+
+
+@pytest.mark.parametrize("engine", ["fixed", "planned", "open-ended"])
+@pytest.mark.parametrize("rounds", [10, 13, 17])
+def test_a_larger_difference_of_yes_no_scores_is_shown_no_less_often(
+    engine: Any, rounds: int
+) -> None:
+    """With no more spread than the difference itself brings: none is ever the other way."""
+    goal = PowerGoal(engine=engine)
+    found = [YesNoScores().chance(rounds, at, 0.0, goal) for at in (0.6, 0.7, 0.8, 0.9, 0.95, 1.0)]
+    assert all(more >= less - 0.03 for less, more in pairwise(found))
+    assert found[-1] == 1.0, "a clean sweep is shown, by the verdict's rule for bounded scores"
 
 
 def test_failures_only_ever_take_more_rounds() -> None:
