@@ -46,6 +46,7 @@ from matrix.engine.run.run_events import RunTelling
 from matrix.engine.run.scoreboard import Scoreboard
 from matrix.engine.run.setting_up import setup_of
 from matrix.engine.run.speed import Speed, time_left
+from matrix.engine.run.stalls import PATIENCE_S, stalls
 from matrix.engine.wire.defects import defect_of
 from matrix.engine.wire.messages import (
     NodeNews,
@@ -143,7 +144,7 @@ class Driver:
         setup = self._setup()
         if problem := self._telling.begin(setup, self._prepared.plan.sessions):
             self._listener.note(problem)
-        with self._interrupts():
+        with self._interrupts(), stalls(self._stalled):
             at_once = True
             try:
                 await self._start(setup)
@@ -317,6 +318,12 @@ class Driver:
             if told := self._detail(reason):
                 self._listener.note(told)
             await self._executor.drain()
+
+    def _stalled(self, where: str) -> None:
+        self._listener.note(
+            f"nothing has moved for {PATIENCE_S:.0f} s: {where} lets nothing else run in this "
+            "process; what waits or takes long there has to be awaited"
+        )
 
     # --- from the outside -------------------------------------------------------------------------
 
