@@ -163,8 +163,12 @@ def test_without_a_pilot_it_is_said_whether_scores_are_taken_for_yes_no() -> Non
     with pytest.raises(BadInput) as caught:
         matrix.power(effect=2, sd=8, yes_no=True)
     assert [mistake.source for mistake in caught.value.mistakes] == ["--effect", "--sd"]
-    few = matrix.power(rounds=10, sd=0.7, failure_margin=90, engine="planned", yes_no=True)
-    assert "can promise no winner: of scores that are 0 or 1" in str(few)
+    ten = {"rounds": 10, "sd": 0.7, "failure_margin": 90, "engine": "planned", "yes_no": True}
+    assert "can promise no winner: of scores that are 0 or 1" in str(
+        matrix.power(**ten, confidence=0.9999)  # type: ignore[arg-type]
+    )
+    swept = matrix.power(**ten)  # type: ignore[arg-type]
+    assert "10 rounds (20 sessions) can show a difference of 0.836" in str(swept), "ten of ten"
 
 
 def test_a_run_in_which_nothing_varies_is_refused(tmp_path: Path) -> None:
