@@ -163,11 +163,17 @@ def test_without_a_pilot_it_is_said_whether_scores_are_taken_for_yes_no() -> Non
     with pytest.raises(BadInput) as caught:
         matrix.power(effect=2, sd=8, yes_no=True)
     assert [mistake.source for mistake in caught.value.mistakes] == ["--effect", "--sd"]
-    ten = {"rounds": 10, "sd": 0.7, "failure_margin": 90, "engine": "planned", "yes_no": True}
+    ten: dict[str, Any] = {
+        "rounds": 10,
+        "sd": 0.7,
+        "failure_margin": 90,
+        "engine": "planned",
+        "yes_no": True,
+    }
     assert "can promise no winner: of scores that are 0 or 1" in str(
-        matrix.power(**ten, confidence=0.9999)  # type: ignore[arg-type]
+        matrix.power(**ten, confidence=0.9999)
     )
-    swept = matrix.power(**ten)  # type: ignore[arg-type]
+    swept = matrix.power(**ten)
     assert "10 rounds (20 sessions) can show a difference of 0.836" in str(swept), "ten of ten"
 
 
