@@ -196,9 +196,10 @@ class ScenarioFile(pytest.File):
 _READ: Final = pytest.StashKey[dict[Path, str]]()
 
 
-def _line_of(target: Any) -> int | None:
-    code = getattr(target, "__code__", None)
-    return None if code is None else int(code.co_firstlineno) - 1
+def _line_of(target: Any) -> int:
+    """The line, from 0, at which a function or the first method of a class begins."""
+    codes = [getattr(one, "__code__", None) for one in (target, *vars(target).values())]
+    return min((code.co_firstlineno - 1 for code in codes if code is not None), default=0)
 
 
 def _in_flags(error: MatrixError) -> list[str]:

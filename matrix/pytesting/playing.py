@@ -67,9 +67,9 @@ class ScenarioItem(pytest.Item):
             if self.config.getoption("--matrix-fail-undecided"):
                 raise ScenarioFailed(f"{told}\n{head_line(summary)}; {where}")
             raise pytest.skip.Exception(told, _use_item_location=True)
-        if gate is not None and gate.against is not None and gate.against.other:
+        if gate is not None and (gate.endings.errored or (gate.against and gate.against.other)):
             # a test that passes shows nothing else
-            self.warn(pytest.PytestWarning(harmless(gate.against.sentence)))
+            self.warn(pytest.PytestWarning(harmless("\n".join(gate.lines))))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Sentences; a traceback of what is a defect only."""

@@ -511,3 +511,24 @@ def test_rows_that_failed_and_are_not_there_make_no_settled_winner(
     assert ("look at what has no score before choosing b" in text) == bool(lost)
     assert told in text
     assert ("are not there, of a 0" in text) == bool(lost)
+
+
+@pytest.mark.parametrize(("known", "fragile"), [(20, True), (60, False)])
+def test_a_rival_that_is_out_for_want_of_scores_leaves_no_settled_winner(
+    here: Path, matrix: Matrix, known: int, fragile: bool
+) -> None:
+    draw = random.Random(3)
+    rows = []
+    for at in range(60):
+        base = draw.gauss(60, 8)
+        for name, more in (("a", 0.0), ("b", 5.0), ("c", 12.0 if fragile else -12.0)):
+            score = round(base + more + draw.gauss(0, 6), 2)
+            rows.append([f"q{at}", name, "" if name == "c" and at >= known else score])
+    write_csv(here / "r.csv", ("question", "variant", "score"), rows)
+    assert matrix("import", "r.csv", "--run-id", "it").code == 0
+    text = " ".join(matrix("compare", "it").stdout.split())
+    assert "b beats " in text
+    assert ("c is out, as too few of its sessions have a score" in text) == fragile
+    assert ("but fragile" in text) == fragile
+    assert ("had those of c gone as well as can be" in text) == fragile
+    assert "b would still win" not in text

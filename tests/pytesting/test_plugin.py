@@ -249,3 +249,66 @@ def test_without_the_option_nothing_of_matrix_is_loaded_but_the_options(tmp_path
     refused = run_pytest(tmp_path, "--matrix-sessions", "3")
     assert refused.code == 4
     assert "--matrix-sessions goes with --matrix" in refused.out
+
+
+A_CLASS = (
+    HEAD
+    + """
+@matrix.scenario(simulated={{"agent": lambda asked: "{answer}"}}, {more})
+class Asks:
+    async def turn(self, ctx, state):
+        said = await ctx.ask("agent", "Is it?")
+        ctx.score("said", ctx.rng("who").random() < 0.6 and said.text == "{answer}")
+        ctx.end()
+"""
+)
+
+
+@pytest.mark.slow
+def test_a_class_that_is_undecided_is_skipped_and_one_that_passes_otherwise_warned_of(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "open.py").write_text(A_CLASS.format(answer="yes", more="thresholds={'said': .6}"))
+    (tmp_path / "asks.py").write_text(A_CLASS.format(answer="yes", more=""))
+    play = ("run", "asks.py", "--sessions", "80", "--executor", "in-process", "--run-id", "old")
+    assert run_program(tmp_path, *play).code == 0
+    assert run_program(tmp_path, "export", "old", "--to", "csv", "-o", "old.csv").code == 0
+    more = "baseline='old.csv', margin=.4"
+    (tmp_path / "asks.py").write_text(A_CLASS.format(answer="ja", more=more))
+    done = run_pytest(tmp_path, "--matrix", "--matrix-sessions", "80", "open.py", "asks.py")
+    assert (done.code, "1 passed, 1 skipped, " in done.out) == (0, True), done.out
+    assert "asks.py:6: PytestWarning: " in done.out
+    assert "not enough data" in message(case_of(tmp_path, "open", "Asks"), "skipped")
+
+
+ERRING = (
+    HEAD
+    + """
+@matrix.scenario(simulated={{"agent": "yes"}}, {more})
+async def parse(ctx):
+    said = await ctx.ask("agent", "Is it?")
+    if ctx.rng("odd").random() < {share}:
+        said = said.nothing
+    ctx.score("said", 1)
+"""
+)
+
+
+@pytest.mark.slow
+def test_code_that_errs_where_its_baseline_did_not_passes_nothing_and_is_told(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "parse.py").write_text(ERRING.format(share=0, more=""))
+    play = ("run", "parse.py", "--sessions", "80", "--executor", "in-process", "--run-id", "old")
+    assert run_program(tmp_path, *play).code == 0
+    assert run_program(tmp_path, "export", "old", "--to", "csv", "-o", "old.csv").code == 0
+    more = "baseline='old.csv', margin=.4"
+    (tmp_path / "parse.py").write_text(ERRING.format(share=0.12, more=more))
+    limits = "thresholds={'said': .5}"
+    (tmp_path / "alone.py").write_text(ERRING.format(share=0.12, more=limits))
+    done = run_pytest(tmp_path, "--matrix", "--matrix-sessions", "80", "parse.py", "alone.py")
+    assert (done.code, "1 passed, 1 skipped, " in done.out) == (0, True), done.out
+    told = message(case_of(tmp_path, "parse", "parse"), "skipped")
+    assert told.startswith("not enough data against old: ")
+    assert "sessions against 0 of 80, which are in no figure here; that is shown to be more" in told
+    assert "more errored and in no figure here" in done.out

@@ -93,6 +93,23 @@ def failures_of_all(matchup: Matchup) -> tuple[Count, Count] | None:
     return counts[0], counts[1]
 
 
+def errors_of_all(matchup: Matchup) -> tuple[Count, Count] | None:
+    """How many sessions of each of two runs errored, of all there are; ``None`` where none did.
+
+    They are in no score and no failure gate, and may be the kind's own code as well as trouble
+    around it.
+    """
+    counts = []
+    for side in (0, 1):
+        errored = there = 0
+        for one in (matchup, *([] if matchup.alone is None else [matchup.alone])):
+            mine = one.sides == side
+            errored += int(((one.outcomes == "errored") & mine).sum())
+            there += int(mine.sum())
+        counts.append(Count(errored, there))
+    return (counts[0], counts[1]) if any(one.successes for one in counts) else None
+
+
 def more_often_of_all(counts: tuple[Count, Count], alpha: float, worth: float) -> bool:
     """Whether all sessions show that the second run fails more often than the first.
 

@@ -19,6 +19,7 @@ from matrix.report.compare.judges.judge_bias import BiasDifference, gate_without
 from matrix.report.compare.judges.labelled import by_parts, by_people
 from matrix.report.compare.left_out import (
     LeftOut,
+    errors_of_all,
     failures_of_all,
     left_out_of,
     more_often_of_all,
@@ -81,6 +82,10 @@ class Regression:
         left_out: Rounds of the longer run that are in no pair; ``None`` where all are in one.
         all_failed: Then, failures over all sessions of the baseline and of the run.
         broke: Whether these show that the run fails more often, which takes a pass back.
+        errored: Sessions of the baseline and of the run that errored, of all there are; ``None``
+            where none did.
+        erred: Whether these show that the run errs more often, which takes a pass back, too: what
+            is left of it may be the part that went well.
         other: What is other in the run than in the baseline beside what is compared, in words.
         sentence: All of it for people.
     """
@@ -106,6 +111,8 @@ class Regression:
     left_out: LeftOut | None = None
     all_failed: tuple[Count, Count] | None = None
     broke: bool = False
+    errored: tuple[Count, Count] | None = None
+    erred: bool = False
 
 
 def regression(matchup: Matchup, metric: str | None = None, margin: float = 0.0) -> Regression:
@@ -147,8 +154,14 @@ def regression(matchup: Matchup, metric: str | None = None, margin: float = 0.0)
         and more_often_of_all(all_failed, rules.alpha, seen.per_effective)
     )
     failed = "not_enough_data" if broke else failed
+    kind, errored = _joined(None if scores is None else scores.kind, failed), errors_of_all(matchup)
+    erred = (
+        kind == "pass"
+        and errored is not None
+        and more_often_of_all(errored, rules.alpha, seen.per_effective)
+    )
     found = Regression(
-        kind=_joined(None if scores is None else scores.kind, failed),
+        kind="not_enough_data" if erred else kind,
         metric=chosen,
         baseline=matchup.variants[BASELINE],
         rounds=rounds,
@@ -161,10 +174,12 @@ def regression(matchup: Matchup, metric: str | None = None, margin: float = 0.0)
         failures=failures,
         failure_margin=rules.failure_margin,
         failures_kind=failed,
-        extra=None if broke else _extra(scores, failures, rounds, rules.failure_margin),
+        extra=None if broke or erred else _extra(scores, failures, rounds, rules.failure_margin),
         left_out=left_out_of(matchup, chosen),
         all_failed=all_failed,
         broke=broke,
+        errored=errored,
+        erred=erred,
         sentence="",
         score_digits=matchup.score_digits,
         unit=matchup.unit,
@@ -263,6 +278,7 @@ def _sentence(found: Regression, matchup: Matchup) -> str:
     }[found.kind]
     parts = [_score_words(found), _judge_words(found), *_part_words(found, matchup)]
     parts += [_unscored_words(found), _failure_words(found), *_left_out_words(found)]
+    parts.append(_errored_words(found))
     if found.kind == "pass":
         parts.append(unseen(found.pairs))
     if found.kind == "not_enough_data":
@@ -286,6 +302,8 @@ def _still_needed(found: Regression) -> str:
     if found.scores is not None and found.scores.reason == "judge errs":
         told = f"more {found.unit}s would not settle it: go by people, or mend the judge"
         return f"{told} (`matrix rejudge`)"
+    if found.erred:
+        return ""
     if found.extra is None:
         return f"no number of {found.unit}s can be given until it decides"
     return f"about {plural(found.extra, f'more {found.unit}')} until it decides"
@@ -375,6 +393,18 @@ def _left_out_words(found: Regression) -> list[str]:
     return [found.left_out.told, told]
 
 
+def _errored_words(found: Regression) -> str:
+    """Sessions that are in no figure, as they errored."""
+    if found.errored is None:
+        return ""
+    base, run = found.errored
+    told = f"errored: {run.successes:,.0f} of {run.trials:,.0f} sessions against "
+    told += f"{base.successes:,.0f} of {base.trials:,.0f}, which are in no figure here"
+    if found.erred:
+        told += "; that is shown to be more often, so what is left of it proves no pass"
+    return told
+
+
 def regression_as_data(found: Regression) -> JSON:
     """The same for programs."""
     gate = found.scores
@@ -393,6 +423,9 @@ def regression_as_data(found: Regression) -> JSON:
         "judge_error": None if found.judge_error is None else found.judge_error.data,
         "scores": None if gate is None else gate.kind,
         "failures": _failures_as_data(found),
+        "errored": None
+        if found.errored is None
+        else [{"errored": one.successes, "of": one.trials} for one in found.errored],
         "left_out": None if found.left_out is None else asdict(found.left_out),
         "still_needed": found.extra,
     }

@@ -75,6 +75,7 @@ class VariantThreshold:
             of a score that nothing bounds, as badly as it takes.
         turns_at: Mean of those without a score at which it no longer passes; of means only.
         silent: Scenarios (with levels of other factors) of which it has no score at all.
+        errored: Sessions that errored, which are in no figure of it.
         of_units: Whether units are what is counted, as several sessions of each may go together.
         judge_error: How much too high the judge rates it, where labels show that this undoes what
             its word alone would decide; in the units of ``value``.
@@ -94,6 +95,7 @@ class VariantThreshold:
     turns_at: float | None = None
     silent: tuple[str, ...] = ()
     of_units: bool = False
+    errored: int = 0
 
     @property
     def too_few(self) -> bool:
@@ -201,6 +203,7 @@ def threshold_of(matchup: Matchup, metric: str, threshold: float, alpha: float) 
                 fragile=fragile,
                 turns_at=turns,
                 of_units=matchup.clustered,
+                errored=int(((matchup.outcomes == "errored") & (matchup.sides == index)).sum()),
                 silent=tuple(silent) if any(heard) and metric != FAILED else (),
             )
         )
@@ -365,6 +368,8 @@ def _told(found: Threshold, one: VariantThreshold) -> str:
         text += f", {one.failed:,} of them failed" if found.rate else f", {one.failed:,} failed"
     if one.unscored and found.metric != FAILED:
         text += f", {one.unscored:,} of {plural(one.sessions, 'session')} without a score"
+    if one.errored:
+        text += f", {one.errored:,} more errored and in no figure here"
     if one.judge_error is not None:
         by = f"{100 * one.judge_error:+.3g} points"
         if not found.rate:
@@ -424,6 +429,7 @@ def threshold_as_data(found: Threshold) -> JSON:
                 "n": one.n,
                 "failed": one.failed if found.failures_told else None,
                 "unscored": one.unscored,
+                "errored": one.errored,
                 "fragile": one.fragile,
                 "turns_at": one.turns_at,
                 "without_scores_in": list(one.silent),

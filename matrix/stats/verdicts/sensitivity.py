@@ -72,12 +72,13 @@ def sensitivities(finding: LookOutcome, table: RoundTable, rules: Rules) -> tupl
         return tuple(_of_equivalence(pair, table, rules, ends) for pair in pairs)
     if kind != "winner" or winner is None:
         return ()
-    out = {one.variant for one in finding.beaten if one.why != "score"}
+    out = {one.variant: one.why for one in finding.beaten if one.why != "score"}
     pairs = [p if p.b == winner else p.reversed() for p in finding.claims if winner in (p.a, p.b)]
-    return tuple(
-        _of_lead(pair, table, rules, ends)
-        for pair in pairs
-        if pair.a not in out and pair.interval is not None and _leads(pair, rules)
+    led = [p for p in pairs if p.a not in out and p.interval is not None and _leads(p, rules)]
+    unseen = [pair for pair in pairs if out.get(pair.a) == "unscored"]
+    return (
+        *(_of_lead(pair, table, rules, ends) for pair in led),
+        *(_of_unseen(pair, table, rules, ends) for pair in unseen),
     )
 
 
@@ -134,6 +135,20 @@ def _of_lead(
             low, high = (low, middle) if holds(middle, usual) else (middle, high)
         turns = high if turns is None else turns
     return Sensitivity(pair.b, pair.a, mine, theirs, turns, overturned=overturned)
+
+
+def _of_unseen(
+    pair: Comparison, table: RoundTable, rules: Rules, ends: tuple[float, float]
+) -> Sensitivity:
+    """Of a rival that is out because it has too few scores: who it is better than, they would say.
+
+    ``pair`` has the winner as b.
+    """
+    mine, theirs = _missing(table, pair.b, pair.a), _missing(table, pair.a, pair.b)
+    worst, best = ends
+    at_worst = filled(table, {pair.b: worst, pair.a: best})
+    overturned = bool(theirs) and not _still_leads(pair, at_worst, rules)
+    return Sensitivity(pair.b, pair.a, mine, theirs, None, overturned=overturned)
 
 
 def _of_equivalence(
