@@ -3,8 +3,9 @@
 python -m benchmarks.detectors                          the set that the detectors are made with
 python -m benchmarks.detectors held-out                 the set that is kept from them
 python -m benchmarks.detectors sixth-author             another author's, kept from them as well
-python -m benchmarks.detectors third-author             a third, fourth or fifth author's, whose
-                                                        sets were measured before being made with
+python -m benchmarks.detectors third-author             a third author's, made with as well since
+python -m benchmarks.detectors fourth-author            a fourth's, and a fifth's: an attempt to
+                                                        make with them was read, and is not in
 python -m benchmarks.detectors development --misses     each miss and false alarm, with its words
 python -m benchmarks.detectors --files 'more-*'         the part that a second author wrote
 python -m benchmarks.detectors --judge MODEL --max-cost 2   and what a judge adds
@@ -41,9 +42,10 @@ from matrix.model.errors import MatrixError
 from matrix.model.records import Message
 
 FOLDER: Final = Path(__file__).parent / "labelled"
-_MADE_WITH: Final = ("development", "third-author", "fourth-author", "fifth-author")
-_KEPT: Final = ("held-out", "sixth-author")
-SETS: Final = (*_MADE_WITH, *_KEPT)
+SETS: Final = (
+    *("development", "third-author", "fourth-author", "fifth-author"),
+    *("held-out", "sixth-author"),
+)
 STUCK_AFTER: Final = 3
 """What the labels call stuck: so many turns without any progress."""
 

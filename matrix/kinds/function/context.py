@@ -213,7 +213,7 @@ class ScenarioContext:
             try:
                 return as_stored(result, f"the result of {name!r}")
             except (ValueError, RecursionError) as error:
-                raise KindDefect(f"ctx.effect: {error}{_line_of(act)}") from None
+                raise KindDefect(f"ctx.effect: {error}{_place_of(act)}") from None
 
         return await self._given(
             "effect", name, digest, lambda scope: scope.effect(name, doing, arguments=arguments)
@@ -360,7 +360,7 @@ class ScenarioContext:
         return result
 
 
-def _line_of(act: Any) -> str:
+def _place_of(act: Any) -> str:
     """Where a function of the kind's begins, in brackets; empty where that cannot be known."""
     code = getattr(getattr(act, "func", act), "__code__", None)
     return f" ({Path(code.co_filename).name}:{code.co_firstlineno})" if code else ""

@@ -6,15 +6,20 @@ comparison, so it is told beside it: it may be where that run broke.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from matrix.model.records import OUTCOMES
 from matrix.report.compare.matchup import Matchup
 from matrix.report.text import plural
 from matrix.stats import Interval
 from matrix.stats.estimates.unpaired_rates import Count, newcombe_unpaired
+
+_FAILED = ("failed", "timeout")
+"""Outcomes that are failures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +87,7 @@ def failures_of_all(matchup: Matchup) -> tuple[Count, Count] | None:
     """
     if matchup.alone is None:
         return None
-    counts = []
-    for side in (0, 1):
-        failed = ended = 0
-        for one in (matchup, matchup.alone):
-            mine = one.sides == side
-            failed += int((_failed(one) & mine).sum())
-            ended += int((np.isin(one.outcomes, ("completed", "timeout", "failed")) & mine).sum())
-        counts.append(Count(failed, ended))
-    return counts[0], counts[1]
+    return _of_all(matchup, _FAILED, ("completed", *_FAILED))
 
 
 def errors_of_all(matchup: Matchup) -> tuple[Count, Count] | None:
@@ -99,15 +96,18 @@ def errors_of_all(matchup: Matchup) -> tuple[Count, Count] | None:
     They are in no score and no failure gate, and may be the kind's own code as well as trouble
     around it.
     """
-    counts = []
-    for side in (0, 1):
-        errored = there = 0
-        for one in (matchup, *([] if matchup.alone is None else [matchup.alone])):
-            mine = one.sides == side
-            errored += int(((one.outcomes == "errored") & mine).sum())
-            there += int(mine.sum())
-        counts.append(Count(errored, there))
-    return (counts[0], counts[1]) if any(one.successes for one in counts) else None
+    counts = _of_all(matchup, ("errored",), OUTCOMES)
+    return counts if any(one.successes for one in counts) else None
+
+
+def _of_all(matchup: Matchup, counted: Sequence[str], of: Sequence[str]) -> tuple[Count, Count]:
+    """Sessions of each of two runs, in a pair or not: how many ended so, of those that ended so."""
+    parts = [one for one in (matchup, matchup.alone) if one is not None]
+    first, second = (
+        Count(*(sum(one.ended_as(side, ways) for one in parts) for ways in (counted, of)))
+        for side in (0, 1)
+    )
+    return first, second
 
 
 def more_often_of_all(counts: tuple[Count, Count], alpha: float, worth: float) -> bool:
@@ -124,4 +124,4 @@ def more_often_of_all(counts: tuple[Count, Count], alpha: float, worth: float) -
 
 
 def _failed(matchup: Matchup) -> npt.NDArray[np.bool_]:
-    return np.asarray(np.isin(matchup.outcomes, ("failed", "timeout")))
+    return np.asarray(np.isin(matchup.outcomes, _FAILED))

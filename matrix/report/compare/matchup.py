@@ -353,6 +353,10 @@ class Matchup:
             return table
         return self._averaged(table, self.absent) if self.paired else self._of_units(table)
 
+    def ended_as(self, side: int, outcomes: Sequence[str]) -> int:
+        """How many sessions of a variant ended in one of these ways."""
+        return int((np.isin(self.outcomes, outcomes) & (self.sides == side)).sum())
+
     @property
     def clustered(self) -> bool:
         """Whether sessions of a unit may go together: results from elsewhere with several each."""

@@ -33,6 +33,7 @@ from matrix.report.text import (
 )
 from matrix.stats import (
     Interval,
+    MeanThreshold,
     ThresholdKind,
     clopper_pearson_upper,
     clustered_threshold,
@@ -169,7 +170,9 @@ def threshold_of(matchup: Matchup, metric: str, threshold: float, alpha: float) 
         if rate and matchup.clustered:
             scores = np.where(gone, 1.0 if lower else 0.0, scores)
         bounds = (alpha, alpha / len(matchup.variants))
-        judge = _mean if not rate else _rate_of_units if matchup.clustered else _rate
+        judge = _rate
+        if not rate or matchup.clustered:
+            judge = partial(_bounded, clustered_threshold if rate else mean_threshold)
         least = threshold / (whole or 1.0)
         one = judge(level, scores, lost, least, bounds, lower)
         missing, sessions = int(table.unscored[index]), int(table.sessions[index])
@@ -203,7 +206,7 @@ def threshold_of(matchup: Matchup, metric: str, threshold: float, alpha: float) 
                 fragile=fragile,
                 turns_at=turns,
                 of_units=matchup.clustered,
-                errored=int(((matchup.outcomes == "errored") & (matchup.sides == index)).sum()),
+                errored=matchup.ended_as(index, ("errored",)),
                 silent=tuple(silent) if any(heard) and metric != FAILED else (),
             )
         )
@@ -308,7 +311,8 @@ def _rate(
     return VariantThreshold(level, kind, rate, interval, n, lost)
 
 
-def _rate_of_units(
+def _bounded(
+    rule: Callable[..., MeanThreshold],
     level: str,
     scores: Floats,
     lost: int,
@@ -316,25 +320,9 @@ def _rate_of_units(
     alphas: tuple[float, float],
     lower: bool,
 ) -> VariantThreshold:
-    """Of scores in which those that were lost already stand as not passed."""
+    """By the bounds of a mean; of a rate of units, what was lost stands in it as not passed."""
     passing, failing = (
-        clustered_threshold(scores, threshold, alpha, higher_is_better=not lower)
-        for alpha in alphas
-    )
-    kind = _either(passing.kind, failing.kind)
-    return VariantThreshold(level, kind, passing.mean, passing.interval, passing.n, lost)
-
-
-def _mean(
-    level: str,
-    scores: Floats,
-    lost: int,
-    threshold: float,
-    alphas: tuple[float, float],
-    lower: bool,
-) -> VariantThreshold:
-    passing, failing = (
-        mean_threshold(scores, threshold, alpha, higher_is_better=not lower) for alpha in alphas
+        rule(scores, threshold, alpha, higher_is_better=not lower) for alpha in alphas
     )
     kind = _either(passing.kind, failing.kind)
     return VariantThreshold(level, kind, passing.mean, passing.interval, passing.n, lost)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from matrix.stats.estimates.means import alike_half_width
 from matrix.stats.looks.failures import MOST_ROUNDS_AHEAD
 from matrix.stats.looks.mixture import t_mixture_radii
 from matrix.stats.looks.spending import planned_tails
@@ -53,6 +55,36 @@ class Boundary:
             found = t_mixture_radii(np.maximum(freedom, 0.0) + 1.0, self.level)
             return np.where(ended < self.first, np.inf, found)
         return _student(self._tails(ended), freedom)
+
+    def half_widths(
+        self,
+        ended: IntArray,
+        df: FloatArray,
+        *,
+        mean: npt.NDArray[Any],
+        se: npt.NDArray[Any],
+        rounds: npt.NDArray[Any],
+        span: npt.ArrayLike,
+    ) -> FloatArray:
+        """How far a mean difference has to be from 0 after so many rounds; infinite without a look.
+
+        Where all differences are alike, those of bounded scores: there is no error to go by.
+
+        Args:
+            ended: Rounds that have ended; what follows is at each, or broadcast to it.
+            df: Degrees of freedom of the standard error.
+            mean: Mean differences.
+            se: Their standard errors.
+            rounds: Rounds with a difference.
+            span: From the least possible score to the greatest; infinite if that is not known.
+        """
+        radii = self.radii(ended, df)
+        looked = np.isfinite(radii)
+        half = np.where(looked & (se > 0.0), np.where(looked, radii, 0.0) * se, np.inf)
+        alike = looked & (se == 0.0) & (mean != 0.0) & np.isfinite(span)
+        if alike.any():
+            half = np.where(alike, alike_half_width(mean, rounds, span, self.level), half)
+        return half
 
     def looked_at(self, ended: IntArray) -> npt.NDArray[np.bool_]:
         """Whether there is a look after so many rounds each."""

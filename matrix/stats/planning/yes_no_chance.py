@@ -16,7 +16,6 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from matrix.stats.estimates.means import alike_half_width
 from matrix.stats.estimates.proportions import discordant_needed
 from matrix.stats.estimates.student import t_quantile
 from matrix.stats.looks.boundary import Boundary
@@ -152,24 +151,10 @@ def _shown(
             hits &= (mean > 0.0) & (mean > t_quantile(1.0 - goal.alpha / 2, float(df[0])) * se)
         else:
             boundary = Boundary(goal.engine, goal.alpha, n)
-            hits &= mean > _half_widths(boundary, boundary.radii(looks, df), mean, se, rounds)
+            hits &= mean > boundary.half_widths(
+                looks, df, mean=mean, se=se, rounds=rounds, span=1.0
+            )
     return np.asarray(hits.any(axis=1))
-
-
-def _half_widths(
-    boundary: Boundary, radii: Values, mean: Values, se: Values, rounds: Values
-) -> Values:
-    """What a lead has to exceed at each look; where all differ alike, as bounded scores have it."""
-    looked = np.isfinite(radii)
-    spread = np.where(looked, radii, 1e9) * se
-    alike = (se == 0.0) & (mean != 0.0) & looked
-    if not alike.any():
-        return np.where(se > 0.0, spread, np.inf)
-    return np.where(
-        alike,
-        alike_half_width(mean, rounds, 1.0, boundary.level),
-        np.where(se > 0.0, spread, np.inf),
-    )
 
 
 @lru_cache(maxsize=4)

@@ -72,7 +72,7 @@ def sensitivities(finding: LookOutcome, table: RoundTable, rules: Rules) -> tupl
         return tuple(_of_equivalence(pair, table, rules, ends) for pair in pairs)
     if kind != "winner" or winner is None:
         return ()
-    out = {one.variant: one.why for one in finding.beaten if one.why != "score"}
+    out = _out(finding)
     pairs = [p if p.b == winner else p.reversed() for p in finding.claims if winner in (p.a, p.b)]
     led = [p for p in pairs if p.a not in out and p.interval is not None and _leads(p, rules)]
     unseen = [pair for pair in pairs if out.get(pair.a) == "unscored"]
@@ -103,12 +103,16 @@ def gate_rests_on_lacking(finding: LookOutcome, table: RoundTable, rules: Rules)
     failed[:, :, winner] |= lost
     errored[:, :, winner] &= ~lost
     at_worst = replace(table, failed=failed, errored=errored)
-    out = {one.variant for one in finding.beaten if one.why != "score"}
-    rivals = {one for pair in finding.claims for one in (pair.a, pair.b)} - out - {winner}
+    rivals = set(range(table.n_variants)) - {winner} - _out(finding).keys()
     return not all(
         failures_of_pair(at_worst, rival, winner, rules).b_non_inferior(rules.failure_margin)
         for rival in rivals
     )
+
+
+def _out(finding: LookOutcome) -> dict[int, str]:
+    """Variants that are out whatever their scores, and why."""
+    return {one.variant: one.why for one in finding.beaten if one.why != "score"}
 
 
 def _of_lead(

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from matrix.stats.estimates.interval import Interval
-from matrix.stats.estimates.means import alike_half_width, alike_log_p
+from matrix.stats.estimates.means import alike_log_p
 from matrix.stats.estimates.proportions import discordant_needed, mcnemar
 from matrix.stats.looks.betting import gate_bound, log_gate_capital
 from matrix.stats.looks.boundary import Boundary
@@ -239,16 +239,9 @@ def tracker(
 
 
 def _half_widths(boundary: Boundary, seen: Differences, span: FloatArray) -> FloatArray:
-    """Those of the boundary; where all differences are alike, those of bounded scores."""
-    radii = boundary.radii(seen.info, seen.df)
-    looked, half = np.isfinite(radii), np.full(radii.size, np.inf)
-    spread = (seen.se > 0.0) & looked
-    half[spread] = radii[spread] * seen.se[spread]
-    alike = (seen.se == 0.0) & (seen.mean != 0.0) & looked & np.isfinite(span)
-    half[alike] = alike_half_width(
-        seen.mean[alike], seen.rounds[alike], span[alike], boundary.level
+    return boundary.half_widths(
+        seen.info, seen.df, mean=seen.mean, se=seen.se, rounds=seen.rounds, span=span
     )
-    return half
 
 
 def _span_so_far(table: RoundTable, rules: Rules) -> FloatArray:

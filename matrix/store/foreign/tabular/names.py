@@ -160,10 +160,10 @@ def spoken(text: str) -> str:
 
 def sums_up(text: str) -> bool:
     """Whether a unit's name is that of a row that sums up the others."""
-    words = spoken(text).split()
-    if spoken(text) in SUMS or not words:
-        return bool(words)
-    return words[0] in SUM_WORDS and all(word in SUMMED or word.isdigit() for word in words[1:])
+    whole = spoken(text)
+    first, *rest = whole.split() or [""]
+    summed = first in SUM_WORDS and all(word in SUMMED or word.isdigit() for word in rest)
+    return whole in SUMS or summed
 
 
 BROKE: Final = frozenset(

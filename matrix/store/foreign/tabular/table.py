@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from matrix.model.errors import did_you_mean
 from matrix.model.lines import in_line
+from matrix.model.metrics import COUNTED
 from matrix.store.foreign.results import (
     LONGEST_NAME,
     shown,
@@ -50,9 +51,7 @@ class ForeignTable(NamedTuple):
 YES_OR_NO: Final = 2
 """Values of what is one or the other."""
 
-RESERVED: Final = frozenset(
-    {"score", "failed", "cost_usd", "turns", "calls", "duration_s", "tokens_in", "tokens_out"}
-)
+RESERVED: Final = COUNTED | {"score"}
 """Names that a run's own metrics have."""
 
 
