@@ -9,12 +9,15 @@ python -m benchmarks.detectors fourth-author            a fourth's, and a fifth'
 python -m benchmarks.detectors development --misses     each miss and false alarm, with its words
 python -m benchmarks.detectors --files 'more-*'         the part that a second author wrote
 python -m benchmarks.detectors --judge MODEL --max-cost 2   and what a judge adds
+python -m benchmarks.detectors held-out --answers FILE      the same, of one asked before
 
 No model is asked, unless it is said: what is measured is what the patterns find. A label is found
 if its type is reported within one turn of it; whatever else is reported is a false alarm.
 
-With a judge, contradictions and breaks of character are counted by transcript as well: by the
-patterns alone, by the judge alone (it says FAIL), and by either.
+With a judge, contradictions, breaks of character and deviations are counted by transcript as well:
+by the patterns alone, by the judge alone (it says FAIL), by either, and as sessions do that have
+the option `check_issues`: the judge is asked about what patterns report, and reads what they
+report nothing of. A second table has all types, counted in that way.
 """
 
 from __future__ import annotations
@@ -25,10 +28,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from benchmarks import judged_transcripts
-from benchmarks.judged_transcripts import Case
+from benchmarks.judged_transcripts import Case, Judging, Report, with_judge
 from matrix.kinds.playtest.detect import history
 from matrix.kinds.playtest.detect.asides import SplitOutput, split_tagged
 from matrix.kinds.playtest.detect.challenges import detect_remarks
@@ -104,11 +107,12 @@ class Transcripts(_Part):
 
 
 class Finding(NamedTuple):
-    """An issue that a detector reported."""
+    """An issue that a detector reported; ``heard`` is how many messages there were before it."""
 
     turn: int
     type: str
     words: str
+    heard: int = 0
 
 
 class Tally(NamedTuple):
@@ -180,9 +184,10 @@ def read_aloud(transcript: Transcript) -> tuple[list[Finding], list[Message]]:
         for name in transcript.group
     )
     state = PlaytestState(seats=seats, spokesperson=0, relay_prompt=0, story_at=len(log))
-    relay, found = "", []
+    relay = ""
+    found: list[Finding] = []
     for number, turn in enumerate(transcript.turns, start=1):
-        text = turn.narrator.strip()
+        text, heard = turn.narrator.strip(), len(log)
         if is_usable(text):
             label = label_from_text(text, relay, transcript.group)
             parts = split_tagged(text, transcript.group)
@@ -196,7 +201,7 @@ def read_aloud(transcript: Transcript) -> tuple[list[Finding], list[Message]]:
         _log_said(log, number, said, turn)
         findings = [*findings, *detect_remarks(said, [one.kind for one in findings], text)]
         found += [
-            Finding(number, one.kind, f"{one.subject}: {one.detail}")
+            Finding(number, one.kind, f"{one.subject}: {one.detail}", heard)
             for one in findings
             if one.kind in TYPES
         ]
@@ -273,8 +278,25 @@ def as_case(transcript: Transcript) -> Case:
         name: tuple(label.turn for label in transcript.labels if label.type == name)
         for name in TYPES
     }
-    patterns = frozenset(one.type for one in found)
-    return Case(transcript.id, transcript.guide, messages, turns, patterns)
+    reports = [
+        Report(one.type, one.turn, f"{one.type} ({one.words})", _heard(transcript, one, messages))
+        for one in found
+    ]
+    return Case(transcript.id, transcript.guide, messages, turns, reports)
+
+
+def _heard(
+    transcript: Transcript, finding: Finding, messages: Sequence[Message]
+) -> Sequence[Message]:
+    """What had been said when something was found, and the output that it was found in."""
+    text = transcript.turns[finding.turn - 1].narrator.strip()
+    output = Message(history.TABLE, history.NARRATOR, text, finding.turn)
+    return [*messages[: finding.heard], output]
+
+
+def as_judged(case: Case, judging: Judging) -> list[Finding]:
+    """What a session counts that asks the judge."""
+    return [Finding(*one) for one in with_judge(case, judging)]
 
 
 def listed(pairs: Sequence[tuple[Transcript, Sequence[Finding]]]) -> Iterator[str]:
@@ -301,6 +323,7 @@ def main() -> int:
     parser.add_argument("--files", default="*.yaml", help="only files of this pattern")
     parser.add_argument("--judge", metavar="MODEL", help="have this model judge them, too")
     parser.add_argument("--max-cost", type=float, default=1.0, help="cap of that, in US dollars")
+    parser.add_argument("--answers", type=Path, help="or what a judge has answered: JSON lines")
     options = parser.parse_args()
     folder = FOLDER / options.set
     transcripts = read_set(folder, options.files)
@@ -313,23 +336,30 @@ def main() -> int:
     print("\n".join(table(pairs)))
     if options.misses:
         print("\n".join(listed(pairs)))
-    if options.judge:
-        return _judge(transcripts, options.judge, options.max_cost, options.misses)
-    return 0
-
-
-def _judge(transcripts: Sequence[Transcript], model: str, max_cost: float, misses: bool) -> int:
-    cases = [as_case(one) for one in transcripts]
+    if not (options.judge or options.answers):
+        return 0
+    both = [(one, as_case(one)) for one in transcripts]
+    cases = [case for _, case in both]
     try:
-        judging = judged_transcripts.judge(cases, model, max_cost)
-    except MatrixError as error:
+        if options.answers:
+            judging = judged_transcripts.recorded(cases, options.answers)
+        else:
+            judging = judged_transcripts.judge(cases, options.judge, options.max_cost)
+    except (MatrixError, ValidationError, OSError) as error:
         print(error, file=sys.stderr)
         return 2
+    _print_judged(both, judging, options.misses)
+    return 0
+
+
+def _print_judged(both: Sequence[tuple[Transcript, Case]], judging: Judging, misses: bool) -> None:
+    cases = [case for _, case in both]
     print()
     print("\n".join(judged_transcripts.table(cases, judging)))
+    print("\nall types, as sessions count that ask the judge:")
+    print("\n".join(table([(one, as_judged(case, judging)) for one, case in both])))
     if misses:
         print("\n".join(judged_transcripts.listed(cases, judging)))
-    return 0
 
 
 if __name__ == "__main__":

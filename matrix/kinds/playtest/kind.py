@@ -34,6 +34,7 @@ from matrix.kinds.playtest.table.scoring import (
     UNDIRECTED,
     record_composite,
     record_counts,
+    record_findings,
     record_passed,
 )
 from matrix.kinds.playtest.table.survey import interview_player, survey_players
@@ -234,10 +235,9 @@ class PlaytestKind:
             return
         from matrix.kinds.playtest.detect.observe import close_tangent
         from matrix.kinds.playtest.table.review import review_issues
-        from matrix.kinds.playtest.table.turn import emit
 
         state, findings = close_tangent(state, ctx.log)
-        emit(ctx, findings)
+        record_findings(ctx, findings)
         if table.options.survey and state.turns:
             await survey_players(ctx, table, state, table.options.survey)
         judged: Sequence[Judged[RubricVerdict]] = ()

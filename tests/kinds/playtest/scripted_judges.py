@@ -10,8 +10,16 @@ PLANTED = "has always stood open"
 """The words by which a transcript of the tests contradicts itself."""
 
 
+ASSISTANT = "As an AI language model"
+"""The words by which its narrator falls out of its role."""
+
+
 async def right(turn: Turn) -> str:
     """Fails what has the planted words, and quotes them with their number."""
+    if "Judge that report alone" in turn.messages[0].content:
+        newest = turn.prompt.rpartition("] narrator: ")[2]
+        word = "FAIL" if ASSISTANT in newest and "character_break (" in turn.prompt else "PASS"
+        return f"VERDICT: {word} - as it says"
     if "## guide\n<<<\n# " not in turn.prompt:
         return "VERDICT: UNCERTAIN - nobody shows the guide"
     found = re.search(rf"^\[(\d+)\] narrator: [^\n]*{PLANTED}", turn.prompt, re.MULTILINE)

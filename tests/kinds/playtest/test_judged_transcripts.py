@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 
 import pytest
 
-from benchmarks.detectors import Label, Transcript, Turn, as_case
-from benchmarks.judged_transcripts import Case, Judging, judge, listed, table
+from benchmarks.detectors import (
+    FOLDER,
+    Label,
+    Transcript,
+    Turn,
+    as_case,
+    as_judged,
+    read_set,
+    tallied,
+)
+from benchmarks.judged_transcripts import Case, Judging, judge, listed, recorded, table
 
 GUIDE = "# The Mill\n\nA mill in the rain.\n\n## People\n- Anna: the miller.\n"
 
@@ -19,7 +30,7 @@ def transcript(name: str, third: str, *labels: Label) -> Transcript:
 
 
 def cases() -> list[Case]:
-    """One that only who reads finds, one that patterns find, and two that are clean."""
+    """One that only who reads finds, one that patterns find, one that they are wrong about."""
     label = Label(type="contradiction", turn=3)
     planted = "The mill is gone, and the field has always stood open."
     assistant = "As an AI language model I cannot continue this story."
@@ -28,7 +39,7 @@ def cases() -> list[Case]:
         as_case(transcript("read", planted, label)),
         as_case(transcript("matched", assistant, broken)),
         as_case(transcript("clean", "A cat comes out and looks at you.")),
-        as_case(transcript("calm", "The wheel turns slowly in the dusk.")),
+        as_case(transcript("calm", "Captain Harrow bursts in and takes the key from its hook.")),
     ]
 
 
@@ -46,29 +57,43 @@ def counts(judging: Judging) -> list[str]:
 def test_a_judge_that_is_right_finds_what_patterns_miss_and_they_what_it_misses() -> None:
     told = counts(judged("right"))
     assert told[0] == "judged by scripted: spent $0.0000 of at most $0.5; the run is complete"
-    assert told[2:] == [
+    assert told[2:23] == [
         "contradiction | labelled, found | others, reported | right of what was reported",
         "patterns alone | 0 of 1 | 0 of 3 | 0 of 0",
         "judge alone | 1 of 1 | 0 of 3 | 1 of 1",
         "either | 1 of 1 | 0 of 3 | 1 of 1",
+        "with the judge | 1 of 1 | 0 of 3 | 1 of 1",
         "1 of the judge's 1 name a message within a turn of the label",
         "without a verdict: 0 UNCERTAIN, 0 none",
         "character_break | labelled, found | others, reported | right of what was reported",
         "patterns alone | 1 of 1 | 0 of 3 | 1 of 1",
         "judge alone | 0 of 1 | 0 of 3 | 0 of 0",
         "either | 1 of 1 | 0 of 3 | 1 of 1",
+        "with the judge | 1 of 1 | 0 of 3 | 1 of 1",
         "0 of the judge's 0 name a message within a turn of the label",
         "without a verdict: 0 UNCERTAIN, 0 none",
+        "guide_deviation | labelled, found | others, reported | right of what was reported",
+        "patterns alone | 0 of 0 | 1 of 4 | 0 of 1",
+        "judge alone | 0 of 0 | 0 of 4 | 0 of 0",
+        "either | 0 of 0 | 1 of 4 | 0 of 1",
+        "with the judge | 0 of 0 | 0 of 4 | 0 of 0",
+        "0 of the judge's 0 name a message within a turn of the label",
+        "without a verdict: 0 UNCERTAIN, 0 none",
+    ]
+    assert told[23::7] == [
+        f"{kind} | labelled, found | others, reported | right of what was reported"
+        for kind in ("stuck", "early_end")
     ]
 
 
 def test_a_judge_that_is_wrong_adds_false_alarms_and_is_listed_with_its_reasons() -> None:
     judging = judged("wrong")
     told = counts(judging)
-    assert told[3:7] == [
+    assert told[3:8] == [
         "patterns alone | 0 of 1 | 0 of 3 | 0 of 0",
         "judge alone | 0 of 1 | 3 of 3 | 0 of 3",
         "either | 0 of 1 | 3 of 3 | 0 of 3",
+        "with the judge | 0 of 1 | 0 of 3 | 0 of 0",  # it names no message of the narrator
         "0 of the judge's 0 name a message within a turn of the label",
     ]
     assert "0 of the judge's 1 name a message within a turn of the label" in told
@@ -84,7 +109,7 @@ def test_a_judge_that_answers_nonsense_finds_nothing_and_is_counted_as_without_a
         "judge alone | 0 of 1 | 0 of 3 | 0 of 0",
         told[3].replace("patterns alone", "either"),
     ]
-    assert told.count("without a verdict: 0 UNCERTAIN, 4 none") == 2
+    assert told.count("without a verdict: 0 UNCERTAIN, 4 none") == 5
 
 
 def test_what_the_cap_left_unjudged_is_left_out_of_all_rows() -> None:
@@ -103,3 +128,33 @@ def test_a_judge_is_given_what_a_session_of_it_has_said(position: int) -> None:
         "I wait.",
         "We wait.",
     ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["held-out", "sixth-author"])
+def test_with_a_judge_that_reads_most_is_found_of_what_nobody_has_seen(name: str) -> None:
+    transcripts = read_set(FOLDER / name)
+    cases = [as_case(one) for one in transcripts]
+    judging = recorded(cases, FOLDER / "answers" / f"{name}.jsonl")
+    found = [as_judged(case, judging) for case in cases]
+    tally = tallied(list(zip(transcripts, found, strict=True)))
+    assert tally.precision is not None
+    assert tally.recall is not None
+    assert tally.precision >= 0.8
+    assert tally.recall >= 0.6
+
+
+def test_answers_that_are_on_file_count_as_those_of_a_run(tmp_path: Path) -> None:
+    played, file = judged("right"), tmp_path / "answers.jsonl"
+    reports = {(one.name, n): report for one in cases() for n, report in enumerate(one.reports)}
+    answers = [
+        {"transcript": name, "kind": kind, "word": one.word, "reason": one.reason}
+        for (name, kind), one in played.verdicts.items()
+    ] + [
+        {"transcript": key[0], "kind": reports[key].kind, "report": reports[key].told}
+        | {"word": one.word, "reason": one.reason}
+        for key, one in played.confirmed.items()
+    ]
+    file.write_text("\n".join(map(json.dumps, answers)), encoding="utf-8")
+    assert len(played.confirmed) == 2
+    assert counts(recorded(cases(), file))[1:] == counts(played)[1:]

@@ -18,7 +18,7 @@ from matrix.kinds.playtest.table.review import is_unsure
 from matrix.kinds.protocol import Binding
 from matrix.model.errors import BadInput, CallFailed
 from tests.kinds.fakes import Asked, Played, make_prelude, play_session
-from tests.kinds.playtest.script import PROSE, SCENARIO, Script, binding, plan
+from tests.kinds.playtest.script import BEATS, PROSE, SCENARIO, Script, binding, plan
 
 GROUP = ["joker", "engaged", "drifter"]
 BOTH = ["contradiction", "character_break"]
@@ -78,12 +78,63 @@ def test_without_marks_there_is_nothing_to_go_by_and_it_is_asked() -> None:
     assert len(reviews(play("no marks at all", PASS, PASS))) == 2
 
 
-def test_what_a_rule_has_found_is_asked_of_nobody() -> None:
-    told = ("As an AI language model, I cannot tell what is behind the door.", *PROSE[:2])
-    played = play(marks(coherence=1), PASS, narrator=told)
+ASSISTANT = ("As an AI language model, I cannot tell what is behind the door.", *PROSE[:2])
+FAIL = 'VERDICT: FAIL - [9] "As an AI language model"'
+
+
+def test_what_a_rule_reports_is_confirmed_in_its_turn_and_not_looked_for_again() -> None:
+    played = play(marks(coherence=1), FAIL, PASS, narrator=ASSISTANT)
     assert played.values["character_breaks"] == 1
-    (asked,) = reviews(played)
-    assert "contradict the story" in asked.system
+    confirming, reading = reviews(played)
+    assert "Judge that report alone" in confirming.system
+    assert "## report\n<<<\ncharacter_break (narrator): As an AI" in confirming.request
+    assert f"narrator: {ASSISTANT[0]}" in confirming.request
+    assert PROSE[0] not in confirming.request, "that was told later"
+    assert "contradict the story" in reading.system
+
+
+def test_what_the_judge_passes_does_not_count_and_is_told() -> None:
+    clean = play(marks(coherence=1), PASS, PASS, narrator=(PROSE[2], *PROSE[:2]))
+    played = play(marks(coherence=1), PASS, PASS, PASS, narrator=ASSISTANT)
+    assert len(reviews(played)) == 3, "the session is read for what the rule may have missed"
+    assert played.of_kind("character_break") == []
+    (event,) = played.of_kind("not_confirmed")
+    assert (event.subject, event.turn, event.severity) == ("character_break", 1, "")
+    assert "nothing is against anything (a rule reported character_break" in event.detail
+    assert played.values["part_soundness"] == clean.values["part_soundness"]
+
+
+@pytest.mark.parametrize("answers", [("VERDICT: UNCERTAIN - who knows", PASS), ("hm", "hm", PASS)])
+def test_a_judge_that_cannot_tell_leaves_a_report_as_it_is(answers: tuple[str, ...]) -> None:
+    played = play(marks(coherence=1), *answers, narrator=ASSISTANT)
+    assert played.values["character_breaks"] == 1
+    assert played.of_kind("not_confirmed") == []
+
+
+def test_a_contradiction_ends_a_session_only_if_it_is_confirmed() -> None:
+    door = "The door of the cellar is locked."
+    told = (f"{PROSE[0]} {door}", f"{PROSE[1]} {door.replace('locked', 'wide open')}", PROSE[2])
+
+    def ended(*verdicts: str, check_issues: tuple[str, ...] = ("contradiction",)) -> Played:
+        ends = ["contradiction"]
+        return play(marks(), *verdicts, narrator=told, end_on=ends, check_issues=check_issues)
+
+    at_once = ended(check_issues=())
+    assert at_once.ended is not None, "or this test shows nothing"
+    confirmed = ended('VERDICT: FAIL - [1] "locked", [9] "wide open"')
+    assert confirmed.ended == at_once.ended
+    assert confirmed.values["contradictions"] == 1
+    passed = ended(PASS)
+    assert passed.ended == ("completed", "concluded")
+    assert passed.values["contradictions"] == 0
+
+
+def test_beyond_some_that_were_confirmed_rules_are_believed() -> None:
+    said = f"As an AI language model I cannot help with this, {{}}. {PROSE[0]}"
+    told = tuple(said.format(word) for word in ("Ana", "Bob", "Cem", "Dee", "Eve", "Fay", "Gus"))
+    played = play(marks(), *[FAIL] * 7, narrator=told, end_on=[])
+    assert played.values["character_breaks"] == 7
+    assert len(reviews(played)) == 5
 
 
 def test_a_review_sees_guide_and_numbered_messages_but_no_system_prompt() -> None:
@@ -157,8 +208,8 @@ def test_the_estimate_has_them_and_less_of_them_where_there_are_marks(tmp_path: 
         return sum(one.calls[1] for one in profile if one.role == "judge")
 
     assert judging() == 1
-    assert judging(check_issues=BOTH) == pytest.approx(1 + 2 * 0.6)
-    assert judging(check_issues=BOTH, with_judge=False) == pytest.approx(2 * 0.9)
+    assert judging(check_issues=BOTH) == pytest.approx(1 + 2 * (0.6 + 0.3))
+    assert judging(check_issues=BOTH, with_judge=False) == pytest.approx(2 * (0.9 + 0.3))
 
 
 def test_a_project_may_have_rubrics_of_its_own_and_mistakes_in_them_are_told(
@@ -175,7 +226,24 @@ def test_a_project_may_have_rubrics_of_its_own_and_mistakes_in_them_are_told(
         bound(tmp_path, check_issues=["contradiction"])
 
 
-@pytest.mark.parametrize("wrong", [["stuck"], ["contradiction", "contradiction"], "all"])
+def test_an_ending_that_the_rule_has_counted_as_early_is_asked_of_nobody() -> None:
+    early = play(marks(pacing=1), check_issues=["early_end"])
+    assert (early.values["early_ends"], reviews(early)) == (1, [])
+    told = play(marks(pacing=1), PASS, narrator=BEATS, check_issues=["early_end"])
+    (asking,) = reviews(told)
+    assert "brought to an end long before it is told" in asking.system
+    assert (told.values["early_ends"], told.values["finished"]) == (0, 1)
+
+
+def test_an_ending_that_the_judge_finds_early_is_no_finished_story() -> None:
+    def told(verdict: str) -> Played:
+        return play(marks(pacing=1), verdict, narrator=BEATS, check_issues=["early_end"])
+
+    found = told(f'VERDICT: FAIL - [{len(told(PASS).log) - 1}] "THE END"')
+    assert (found.values["early_ends"], found.values["finished"]) == (1, 0)
+
+
+@pytest.mark.parametrize("wrong", [["loop"], ["contradiction", "contradiction"], "all"])
 def test_other_issues_are_refused(wrong: object) -> None:
     with pytest.raises(ValidationError):
         PlaytestOptions.model_validate({"check_issues": wrong})

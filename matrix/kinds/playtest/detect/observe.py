@@ -484,3 +484,11 @@ def count_issues(state: PlaytestState, findings: Sequence[IssueFound]) -> Playte
     if not new:
         return state
     return state.model_copy(update={"issues": dict(Counter(state.issues) + new)})
+
+
+def uncount_issues(state: PlaytestState, findings: Sequence[IssueFound]) -> PlaytestState:
+    """The state without ``findings``, which were among its counts."""
+    taken = Counter(found.kind for found in findings)
+    if not taken:
+        return state
+    return state.model_copy(update={"issues": dict(Counter(state.issues) - taken)})

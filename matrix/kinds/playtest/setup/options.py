@@ -41,7 +41,7 @@ Ids of sessions are made from what a plan says, so a plan that uses none of thes
 
 
 HardFailure = Literal["loop", "breakdown", "contradiction"]
-CheckedIssue = Literal["contradiction", "character_break"]
+CheckedIssue = Literal["contradiction", "character_break", "guide_deviation", "stuck", "early_end"]
 
 
 class Weights(BaseModel):
@@ -209,9 +209,10 @@ class PlaytestOptions(BaseModel):
     )
     check_issues: tuple[CheckedIssue, ...] = Field(
         default=(),
-        max_length=2,
-        description="Issues that the judge is asked about in sessions in which the patterns found "
-        "none and its marks hint at one: contradiction, character_break. What it finds counts.",
+        max_length=5,
+        description="Issues that the judge is asked about: contradiction, character_break, "
+        "guide_deviation, stuck, early_end. What patterns report counts unless it passes it; where "
+        "they report none and its marks hint at one, it reads the session: what it finds counts.",
     )
     pass_if: dict[Annotated[str, Field(max_length=100)], float] = Field(
         default={},

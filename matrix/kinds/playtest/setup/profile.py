@@ -39,6 +39,9 @@ _ALL_REVIEWED: Three = (0.8, 0.9, 1.0)
 """Share of sessions in which patterns found no issue of a type, and the judge's marks, where it
 gives any, are not the best."""
 
+_CONFIRMED: Three = (0.0, 0.3, 2.0)
+"""Reports of one type in a session, about each of which the judge is asked before it counts."""
+
 _UNSURE: Three = (0.7, 0.9, 1.0)
 _UNSURE_OF_BEATS: Three = (0.6, 0.75, 1.0)
 """Share of outputs that the classifier is asked about, because their wording does not show what
@@ -116,15 +119,16 @@ def session_profile(
 def _review(
     options: PlaytestOptions, one: Callable[[str, Three, float], RoleProfile]
 ) -> tuple[RoleProfile, ...]:
-    """The judge asked about issues, where patterns are unsure: of all sessions without its marks.
+    """The judge asked about issues: about each report, and the session where there was none.
 
     Of what it was asked about it gives its quotations, which are longer than marks.
     """
     asked = float(len(options.check_issues))
     if not asked:
         return ()
-    share = _REVIEWED if options.with_judge else _ALL_REVIEWED
-    return (one(roles.JUDGE, _times((asked, asked, TRIES * asked), share), _QUOTING),)
+    read = _REVIEWED if options.with_judge else _ALL_REVIEWED
+    each = (read[0] + _CONFIRMED[0], read[1] + _CONFIRMED[1], read[2] + _CONFIRMED[2])
+    return (one(roles.JUDGE, _times((asked, asked, TRIES * asked), each), _QUOTING),)
 
 
 def _told(turns: float) -> float:

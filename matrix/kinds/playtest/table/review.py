@@ -1,29 +1,34 @@
-"""A judge for what the patterns are unsure of: contradictions, and falling out of character.
+"""A judge for what takes reading, such as contradictions, or people who fall out of character.
 
-A pattern that reports one of these is right nearly always, and needs no judge. One that is silent
-says little, so a judge reads the session, unless the judge of its quality found nothing amiss.
+Rules find some of these, and of narrators in a manner that they do not know, half of what they
+report is none. So a judge is asked about each report before it counts, in the turn that it is of;
+and once more about the whole session where nothing was found, unless the judge of its quality
+found nothing amiss.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Final
+from functools import partial
+from typing import Final, NamedTuple
 
 from matrix.judging.asking import Judge, Judged, judge_transcript
 from matrix.judging.listed import as_material, cited
 from matrix.judging.repeats import mean_of
 from matrix.judging.request import Part
+from matrix.judging.rubric_file import RubricFile
 from matrix.judging.verdict import RubricVerdict
 from matrix.judging.verdict_line import LineVerdict
 from matrix.kinds.context import Context
-from matrix.kinds.playtest.detect.history import NARRATOR
+from matrix.kinds.playtest.detect.history import NARRATOR, TABLE
 from matrix.kinds.playtest.detect.issues import ERROR, IssueFound, quoted
-from matrix.kinds.playtest.detect.observe import count_issues
+from matrix.kinds.playtest.detect.observe import count_issues, uncount_issues
 from matrix.kinds.playtest.setup import roles
 from matrix.kinds.playtest.setup.state import PlaytestState
 from matrix.kinds.playtest.table.judge import MAX_GUIDE
+from matrix.kinds.playtest.table.scoring import record_findings
 from matrix.kinds.playtest.table.table import TurnTable
-from matrix.kinds.playtest.table.turn import emit
 from matrix.kinds.protocol import is_read
 from matrix.model.errors import CallFailed
 from matrix.model.records import Message
@@ -34,8 +39,94 @@ NOTHING_AMISS: Final = 5.0
 _HINTS: Final[Mapping[str, tuple[str, ...]]] = {
     "contradiction": ("coherence",),
     "character_break": ("coherence", "story_guide_adherence"),
+    "guide_deviation": ("story_guide_adherence",),
+    "stuck": ("pacing",),
+    "early_end": ("pacing", "story_guide_adherence"),
 }
 """Issue -> dimensions of quality that suffer from it."""
+
+_COUNTED: Final = frozenset(("early_end",))
+"""Issues of which the rule's word stands: it has counted, by a share that options say."""
+
+REPORT: Final = "report"
+"""Title of the part of the material that has a rule's report."""
+
+_CONFIRMS: Final = (
+    "A rule has read the newest message and reports the issue that stands under `report`. "
+    "Judge that report alone: FAIL if it is right by what is said above, PASS if it is not. What "
+    "else is wrong in the session is nothing to this question."
+)
+
+BEYOND_DOUBT: Final = 5
+"""Issues of a type that a session has; what rules report beyond them is asked of nobody."""
+
+
+class Reading(NamedTuple):
+    """What a judge said, and its model's name."""
+
+    verdict: LineVerdict
+    model: str
+
+
+def confirming(rubric: RubricFile) -> RubricFile:
+    """The rubric by which a judge is asked whether a report is right."""
+    instructions = f"{rubric.instructions.strip()}\n\n{_CONFIRMS}"
+    return rubric.model_copy(update={"texts": ("guide", REPORT), "instructions": instructions})
+
+
+def report_of(found: IssueFound) -> str:
+    """What a judge is told that a rule found."""
+    return f"{found.kind} ({found.subject}): {found.detail}"
+
+
+async def confirm_issues(
+    ctx: Context, table: TurnTable, state: PlaytestState, text: str, findings: Sequence[IssueFound]
+) -> tuple[PlaytestState, list[IssueFound]]:
+    """Ask about what rules report of the newest output, and keep what the judge does not pass.
+
+    A judge that cannot tell, or cannot be read or reached, leaves a report as it is.
+
+    Args:
+        ctx: The session's context, before the output stands in its log.
+        table: What is played, with the rubrics.
+        state: The session's state, with the findings among its counts.
+        text: The output.
+        findings: What rules found in it.
+
+    Returns:
+        State and findings without those that the judge passed; each of them is an event.
+
+    Raises:
+        SessionStop: The session must end.
+    """
+    if not table.rubrics:
+        return state, list(findings)
+    new = Counter(found.kind for found in findings)
+    asked = [
+        found
+        for found in findings
+        if found.kind in table.rubrics
+        and found.kind not in _COUNTED
+        and state.issues.get(found.kind, 0) - new[found.kind] < BEYOND_DOUBT
+    ]
+    newest = Message(TABLE, NARRATOR, text, ctx.turn)
+    said = [*_said(ctx), (len(ctx.log), newest)]
+
+    async def ask(scope: Context, found: IssueFound) -> Reading | None:
+        rubric = confirming(table.rubrics[found.kind])
+        parts = [_guide(table), Part(REPORT, report_of(found)), *as_material(said)]
+        return await _judge(scope, found.kind, rubric, parts)
+
+    # also where there is nothing to ask: the places of later calls are the same whatever was found
+    readings = await ctx.parallel([partial(ask, found=found) for found in asked])
+    withdrawn: list[IssueFound] = []
+    for found, reading in zip(asked, readings, strict=True):
+        if reading is not None and reading.verdict.word == "PASS":
+            withdrawn.append(found)
+            told = f"{quoted(reading.verdict.reason, 300)} (a rule reported {report_of(found)})"
+            ctx.event("not_confirmed", subject=found.kind, detail=told)
+    kept = [found for found in findings if not any(found is one for one in withdrawn)]
+    return uncount_issues(state, withdrawn), kept
 
 
 async def review_issues(
@@ -56,12 +147,13 @@ async def review_issues(
         SessionStop: The session must end.
     """
     for kind in table.options.check_issues:
-        if not is_unsure(kind, state.issues, judged):
+        ended = state.concluded or kind != "early_end"
+        if not (ended and is_unsure(kind, state.issues, judged)):
             continue
         found = await _review(ctx, table, kind)
         if found is not None:
             turn, issue = found
-            emit(ctx, [issue], turn)
+            record_findings(ctx, [issue], turn)
             state = count_issues(state, [issue])
     return state
 
@@ -83,10 +175,35 @@ def is_unsure(kind: str, found: Mapping[str, int], judged: Sequence[Judged[Rubri
 
 async def _review(ctx: Context, table: TurnTable, kind: str) -> tuple[int, IssueFound] | None:
     """The issue with the turn that it is in; ``None`` where there is none, or nobody can tell."""
-    rubric = table.rubrics[kind]
-    said = [
-        (position, one) for position in range(len(ctx.log)) if is_read(one := ctx.log[position])
-    ]
+    said = _said(ctx)
+    parts = [_guide(table), *as_material(said)]
+    reading = await _judge(ctx, kind, table.rubrics[kind], parts)
+    if reading is None or reading.verdict.word != "FAIL":
+        return None
+    reason = reading.verdict.reason
+    turn = turn_cited(reason, dict(said))
+    if turn is None:
+        told = f"{reading.model} names no message of the narrator: {quoted(reason, 300)}"
+        ctx.event("not_reviewed", subject=kind, detail=told, severity="warning")
+        return None
+    told = f"by the judge's reading: {quoted(reason, 400)}"
+    return turn, IssueFound(kind, reading.model, told, ERROR, data={"by": roles.JUDGE})
+
+
+def _said(ctx: Context) -> list[tuple[int, Message]]:
+    """What can be read of a session, each message with its number."""
+    log = ctx.log
+    return [(position, one) for position in range(len(log)) if is_read(one := log[position])]
+
+
+def _guide(table: TurnTable) -> Part:
+    return Part("guide", table.guide, MAX_GUIDE)
+
+
+async def _judge(
+    ctx: Context, kind: str, rubric: RubricFile, material: Sequence[Part]
+) -> Reading | None:
+    """What the judge says of the material, in a scope of its own; ``None`` if nothing is had."""
     judge = Judge(
         roles.JUDGE,
         roles.model_of(roles.JUDGE, ctx.plan.roles),
@@ -94,25 +211,16 @@ async def _review(ctx: Context, table: TurnTable, kind: str) -> tuple[int, Issue
         roles.TOKENS[roles.REVIEW],
         kind,
     )
-    material = [Part("guide", table.guide, MAX_GUIDE), *as_material(said)]
     try:
-        (answer,) = await judge_transcript(ctx, judge, material, own_scope=True)
+        (judged,) = await judge_transcript(ctx, judge, material, own_scope=True)
     except CallFailed as failure:
         ctx.event("not_reviewed", subject=kind, detail=str(failure)[:500], severity="warning")
         return None
-    verdict = answer.verdict
-    if not isinstance(verdict, LineVerdict) or verdict.word != "FAIL":
-        return None
-    turn = _turn_of(verdict.reason, dict(said))
-    if turn is None:
-        told = f"{answer.model} names no message of the narrator: {quoted(verdict.reason, 300)}"
-        ctx.event("not_reviewed", subject=kind, detail=told, severity="warning")
-        return None
-    told = f"by the judge's reading: {quoted(verdict.reason, 400)}"
-    return turn, IssueFound(kind, answer.model, told, ERROR, data={"by": roles.JUDGE})
+    verdict = judged.verdict
+    return Reading(verdict, judged.model) if isinstance(verdict, LineVerdict) else None
 
 
-def _turn_of(reason: str, said: Mapping[int, Message]) -> int | None:
+def turn_cited(reason: str, said: Mapping[int, Message]) -> int | None:
     """The turn of the newest message of the narrator that a reason cites."""
     told = [said[n].turn for n in cited(reason) if n in said and said[n].speaker == NARRATOR]
     return max(told, default=None)

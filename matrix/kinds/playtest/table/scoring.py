@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from matrix.judging.asking import Judged
 from matrix.judging.recording import record_repeats
@@ -43,6 +43,9 @@ from matrix.kinds.playtest.setup.options import Weights
 from matrix.kinds.playtest.setup.state import MomentBook, PlaytestState, TangentBook
 from matrix.kinds.playtest.table.judge import QUALITY, RUBRIC
 from matrix.kinds.playtest.table.survey import SCORES as OF_SURVEY
+
+if TYPE_CHECKING:
+    from matrix.kinds.playtest.detect.issues import IssueFound
 
 BURDEN: Final[Mapping[str, float]] = {
     "breakdown": 2.0,
@@ -231,6 +234,20 @@ def pulse_thirds(state: PlaytestState) -> tuple[float, float, float] | None:
         counts[min(2, 3 * (turn - 1) // state.turns)] += 1
     first, second, last = (count / len(state.pulse_turns) for count in counts)
     return (first, second, last)
+
+
+def record_findings(ctx: Context, findings: Sequence[IssueFound], turn: int | None = None) -> None:
+    """Record findings as events of this turn, or of an earlier one."""
+    for found in findings:
+        ctx.event(
+            found.kind,
+            subject=found.subject,
+            detail=found.detail,
+            value=found.value,
+            severity=found.severity,
+            turn=turn,
+            data=found.data,
+        )
 
 
 def record_counts(ctx: Context, state: PlaytestState, expected: int) -> dict[str, float | None]:

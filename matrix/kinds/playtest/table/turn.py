@@ -62,7 +62,8 @@ from matrix.kinds.playtest.setup.prompts import (
 from matrix.kinds.playtest.setup.state import PlaytestState
 from matrix.kinds.playtest.table.asking import Child, asking
 from matrix.kinds.playtest.table.creation import BLANK_LIMIT
-from matrix.kinds.playtest.table.scoring import record_counts, record_passed
+from matrix.kinds.playtest.table.review import confirm_issues
+from matrix.kinds.playtest.table.scoring import record_counts, record_findings, record_passed
 from matrix.kinds.playtest.table.table import TurnTable, persona_of, spokesperson_of
 from matrix.model.records import ChatMessage, Message
 
@@ -94,7 +95,8 @@ async def play_turn(ctx: Context, state: PlaytestState) -> PlaytestState:
     label = await _classify(ctx, table, state, messages[-1].content, text)
     output = Output.of(ctx.turn, text, label, _route(text, label, state.names))
     state, findings = observe(state, output, table.world, ctx.log, table.options.stuck_after)
-    emit(ctx, findings)
+    state, findings = await confirm_issues(ctx, table, state, text, findings)
+    record_findings(ctx, findings)
     _log_output(ctx, output.parts, label)
     if label.concluded or closes(text):
         ctx.end("completed", CONCLUDED)
@@ -105,24 +107,10 @@ async def play_turn(ctx: Context, state: PlaytestState) -> PlaytestState:
     return await _react(ctx, table, state, output.parts, kinds)
 
 
-def emit(ctx: Context, findings: Sequence[IssueFound], turn: int | None = None) -> None:
-    """Record findings as events of this turn, or of an earlier one."""
-    for found in findings:
-        ctx.event(
-            found.kind,
-            subject=found.subject,
-            detail=found.detail,
-            value=found.value,
-            severity=found.severity,
-            turn=turn,
-            data=found.data,
-        )
-
-
 def _blank(ctx: Context, table: TurnTable, state: PlaytestState) -> PlaytestState:
     """An output without usable words: nobody reacts, and the narrator is asked again next turn."""
     finding = IssueFound("breakdown", NARRATOR, "an output without usable words", "error")
-    emit(ctx, [finding])
+    record_findings(ctx, [finding])
     state = count_issues(
         state.model_copy(update={"turns": ctx.turn, "blanks": state.blanks + 1}), [finding]
     )
@@ -154,7 +142,7 @@ def _fail(ctx: Context, table: TurnTable, state: PlaytestState, reason: str) -> 
     """End the session as failed. Nothing runs after this, so its counts are recorded here."""
     ctx.end("failed", reason)
     state, findings = close_tangent(state, ctx.log)
-    emit(ctx, findings)
+    record_findings(ctx, findings)
     record_counts(ctx, state, table.expected)
     record_passed(ctx, None, table.options.pass_if)
     return state
@@ -233,7 +221,7 @@ async def _react(
         ctx.log.append(Message(TABLE, name, text, ctx.turn, history.REACTION))
     remarks = detect_remarks(said, found, said_now)
     if remarks:
-        emit(ctx, remarks)
+        record_findings(ctx, remarks)
         state = count_issues(state, remarks)
     return await _relay(ctx, table, state, said_now, said)
 
@@ -318,7 +306,7 @@ def _log_private(
             ctx.log.append(Message(TABLE, SYSTEM, shared, ctx.turn, TOLD))
         spoiled = not told and is_read_out(aside.text, parts.public)
         if spoiled:
-            emit(ctx, [spoiled_finding(ctx.turn, name)])
+            record_findings(ctx, [spoiled_finding(ctx.turn, name)])
         book = note_reply(book, ctx.turn, name, told=told, spoiled=spoiled)
     return state.model_copy(update={"moments": book})
 

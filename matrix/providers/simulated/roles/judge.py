@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -32,11 +32,13 @@ _LONG_LINE = 90
 _WORDS_OF_A_SESSION = 2500
 _TIE: Final = 0.1
 """Points of 1-5 by which two transcripts must differ to be told apart."""
+_HALF: Final = 0.5
+"""Share of the story below which an ending comes too early."""
 _PASSES: Final = 2.8
 """Points of 1-5 that a verdict passes from."""
 _NUMBERED = re.compile(r"^\[(\d+)\] ", re.MULTILINE)
 _NARRATED = re.compile(r"^\[(\d+)\] narrator: ", re.MULTILINE)
-_OF_CONTRADICTIONS: Final = "Does the narrator contradict the story so far?"
+_OF_A_REPORT: Final = "Judge that report alone"
 _PREDICATE = re.compile(r" is ([a-z]+)\.$")
 _OPPOSITES: Final[tuple[tuple[str, str], ...]] = tuple(
     (one[1], other[1])
@@ -64,6 +66,18 @@ class Measured(NamedTuple):
     concluded: bool
 
 
+_ISSUES: Final[Mapping[str, Callable[[Measured, bool], object]]] = {
+    "Does the narrator contradict the story so far?": lambda seen, _: seen.contradictions,
+    "Does the narrator depart from the guide?": lambda seen, _: seen.strangers,
+    "Is the story brought to an end long before": lambda seen, _: (
+        seen.concluded and seen.progress < _HALF
+    ),
+    "Does somebody fall out of character?": lambda _, reported: reported,
+    "Does it get stuck?": lambda _, reported: reported,
+}
+"""What a rubric asks -> whether it is to be seen; for some it has no eyes, and believes reports."""
+
+
 @lru_cache(maxsize=64)
 def _dimensions(system: str) -> tuple[str, ...]:
     return tuple(_DIMENSION.findall(system)) or ("quality",)
@@ -85,8 +99,10 @@ def judge(messages: Sequence[ChatMessage], rng: random.Random, traits: Traits) -
     if asks_for_line(messages[0].content):
         noise = traits.judge_bias + rng.gauss(0.0, traits.judge_noise)
         word = "PASS" if _overall(seen) + noise >= _PASSES else "FAIL"
-        if _OF_CONTRADICTIONS in messages[0].content:
-            word = "FAIL" if seen.contradictions else "PASS"
+        shows = next((of for asked, of in _ISSUES.items() if asked in messages[0].content), None)
+        if shows is not None:
+            found = shows(seen, _OF_A_REPORT in messages[0].content)
+            word = "FAIL" if found else "PASS"
         told = _reason(seen) + _cites(transcript, _NARRATED)
         return f"VERDICT: {word if transcript.strip() else 'UNCERTAIN'} - {told}"
     verdict: dict[str, float | str] = {}
