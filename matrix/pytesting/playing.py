@@ -63,7 +63,7 @@ class ScenarioItem(pytest.Item):
             raise ScenarioFailed(harmless("\n".join([*troubles, f"{head_line(summary)}; {where}"])))
         if open_ := _undecided(gate):
             notes = self._gates.notes if self._gates is not None else ()
-            told = harmless("\n".join([*open_, *notes, "more sessions decide: --matrix-sessions"]))
+            told = harmless("\n".join([*open_, *notes, *_what_decides(gate)]))
             if self.config.getoption("--matrix-fail-undecided"):
                 raise ScenarioFailed(f"{told}\n{head_line(summary)}; {where}")
             raise pytest.skip.Exception(told, _use_item_location=True)
@@ -98,6 +98,12 @@ def _troubles(run: Run, gate: GateReport | None) -> Iterator[str]:
         yield from reasons(summary)
     elif gate is not None:
         yield from gate.failures
+
+
+def _what_decides(gate: GateReport | None) -> list[str]:
+    """What to do about it, where more sessions of this run do."""
+    short = gate is not None and gate.against is not None and gate.against.lacks_baseline
+    return [] if short else ["more sessions decide: --matrix-sessions"]
 
 
 def _undecided(gate: GateReport | None) -> list[str]:

@@ -278,7 +278,21 @@ def test_a_class_that_is_undecided_is_skipped_and_one_that_passes_otherwise_warn
     done = run_pytest(tmp_path, "--matrix", "--matrix-sessions", "80", "open.py", "asks.py")
     assert (done.code, "1 passed, 1 skipped, " in done.out) == (0, True), done.out
     assert "asks.py:6: PytestWarning: " in done.out
-    assert "not enough data" in message(case_of(tmp_path, "open", "Asks"), "skipped")
+    undecided = message(case_of(tmp_path, "open", "Asks"), "skipped")
+    assert "not enough data" in undecided
+    assert undecided.endswith("more sessions decide: --matrix-sessions")
+    short = run_pytest(tmp_path, "--matrix", "--matrix-sessions", "20", "asks.py")
+    assert short.code == 0
+    told = message(case_of(tmp_path, "asks", "Asks"), "skipped")
+    assert told.endswith("more sessions decide: --matrix-sessions"), "the baseline has 80"
+    assert run_program(tmp_path, *play[:3], "20", *play[4:-1], "less").code == 0
+    export = ("export", "less", "--to", "csv", "-o", "old.csv", "--force")
+    assert run_program(tmp_path, *export).code == 0
+    again = run_pytest(tmp_path, "--matrix", "--matrix-sessions", "80", "asks.py")
+    assert again.code == 0
+    told = message(case_of(tmp_path, "asks", "Asks"), "skipped")
+    assert "so it takes a longer baseline first" in told
+    assert "more sessions decide" not in told, "however many, they have no partner"
 
 
 ERRING = (

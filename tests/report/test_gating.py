@@ -96,7 +96,10 @@ def test_too_few_pairs_for_the_failure_gate_are_not_enough_data_and_do_not_fail(
     assert report.lines[0].startswith(
         "gate undecided (fails the run only with --fail-on not-enough"
     )
-    assert "about 22 more rounds until it decides" in report.lines[0]
+    needed = "about 22 more rounds until it decides, of both: before has 30 rounds, so it takes a "
+    assert f"{needed}longer baseline first" in report.lines[0]
+    made(tmp_path / "whole", rows(rounds=60))
+    assert "about 22 more rounds until it decides; 30 " in run.gate("whole", margin=3).lines[0]
     strict = run.gate("before", margin=3, fail_on=["not-enough-data"])
     assert strict.failed
 

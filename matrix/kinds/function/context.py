@@ -341,6 +341,7 @@ class ScenarioContext:
         play = self._play
         if play.stopped is not None:  # the function has caught what it has to let pass
             raise play.stopped
+        play.require_bounded(self._next)
         if play.again or self._scope is None:
             record = play.recorded(slot, what, name, digest)
             self._elapsed = record.elapsed_s
@@ -351,12 +352,15 @@ class ScenarioContext:
             result = await act(self._scope)
         except CallFailed as failed:
             told = (failed.error_class, str(failed))
-            play.fresh[slot] = Record(what, name, digest, self._scope.elapsed_s, None, told)
+            play.fresh[slot] = Record(
+                what, name, digest, self._scope.elapsed_s, None, told, play.code
+            )
             raise
         except SessionStop as stop:
             play.stopped = stop
             raise
-        play.fresh[slot] = Record(what, name, digest, self._scope.elapsed_s, result)
+        elapsed = self._scope.elapsed_s
+        play.fresh[slot] = Record(what, name, digest, elapsed, result, None, play.code)
         return result
 
 

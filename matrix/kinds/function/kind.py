@@ -43,6 +43,7 @@ from matrix.model.errors import BadInput, KindDefect, KindUnusable, Mistake, did
 from matrix.model.metrics import less_is_better, taken_name
 from matrix.model.plan import Plan
 from matrix.model.records import JSON, Call, ToolCall
+from matrix.model.seeds import content_hash
 
 CASE: Final = "case"
 """Name of a case's values among a session's texts and data."""
@@ -96,6 +97,10 @@ class FunctionKind:
         self.kept: Mapping[str, JSON] = facts.model_dump(mode="json", exclude={"main"})
         if facts.scores:
             self.score_names = frozenset((*facts.scores, "score"))
+
+    @cached_property
+    def _code(self) -> str:
+        return content_hash(self._facts.source)[:8]
 
     @cached_property
     def facts(self) -> Mapping[str, JSON]:
@@ -368,7 +373,10 @@ class FunctionKind:
             return await self._method("turn", ctx, state)
         per_call = self._declared.turn_per_call
         play = Performance(
-            ctx, state.seeds, self._judges, scores=self._facts.scores, turn_per_call=per_call
+            *(ctx, state.seeds, self._judges),
+            scores=self._facts.scores,
+            turn_per_call=per_call,
+            code=self._code,
         )
         mine = ScenarioContext(play, ctx)
         try:

@@ -66,6 +66,13 @@ MOST_WHOLE: Final = 2**63
 """Whole numbers from which on none is stored as it is."""
 
 
+_AGAIN: Final = "it does not do the same again"
+"""What such a defect is called, whatever its sessions asked."""
+
+MOST_IN_A_ROW: Final = 500
+"""Calls of one turn, one after another, beyond which a loop is taken for one without an end."""
+
+
 class CheckpointReached(BaseException):
     """The turn is over. Not an ``Exception``, so that code of a kind lets it pass."""
 
@@ -80,6 +87,7 @@ class Record(NamedTuple):
         elapsed_s: The session's clock afterwards.
         result: The answer, or the result; ``None`` with a failure.
         failure: Error class and message.
+        code: Identity of the code that was played; empty in runs of before.
     """
 
     what: str
@@ -88,6 +96,7 @@ class Record(NamedTuple):
     elapsed_s: float
     result: Any = None
     failure: tuple[str, str] | None = None
+    code: str = ""
 
 
 class Performance:
@@ -101,6 +110,7 @@ class Performance:
         scored: Scores of turns before, in their order, for code that is not run anew.
         at: The turn that it begins in.
         turn_per_call: Whether each call is a turn.
+        code: Identity of the code that plays.
     """
 
     def __init__(
@@ -113,7 +123,9 @@ class Performance:
         scored: Mapping[str, float | None] | None = None,
         at: int = 1,
         turn_per_call: bool = False,
+        code: str = "",
     ) -> None:
+        self.code = code
         self.plan, self.turn, self.at, self.judges = ctx.plan, ctx.turn, at, judges
         self.seeds = [*seeds, ctx.plan.seed]
         self.scored, self.turn_per_call = dict(scored or {}), turn_per_call
@@ -143,6 +155,21 @@ class Performance:
             told = f"ctx.score: {score!r} is not in scores=[...], which has {known}"
             raise ValueError(f"{told}{did_you_mean(score, self._scores)}")
 
+    def require_bounded(self, calls: int) -> None:
+        """See that a turn does not ask for ever: all of a cap could go into one session.
+
+        Raises:
+            KindDefect: It has asked too often.
+        """
+        if calls <= MOST_IN_A_ROW:
+            return
+        where = f" ({self._begun[-1][1]})" if self._begun else ""
+        raise KindDefect(
+            f"more than {MOST_IN_A_ROW} calls in a row without a checkpoint: a loop without an end "
+            "is taken for a mistake; bound it, or write `await ctx.checkpoint()` in it, which "
+            f"begins another turn{where}"
+        )
+
     def begin(self, name: str, where: str, doing: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
         """What the code has begun, and where, to see later that it was waited for."""
         self._begun.append((name, where, doing))
@@ -171,44 +198,54 @@ class Performance:
         """What was given at a place before.
 
         Raises:
-            DigestMismatch: Something else was asked there.
+            DigestMismatch: What plays has been changed, and does something else there.
+            KindDefect: It has not been changed, and does or asks something else all the same.
         """
         found = self._past.get((self.at, slot))
+        changed = self._changed_since(found)
         if found is None or (found.what, found.name) != (what, name):
             before = "nothing" if found is None else f"{found.what} {found.name!r}"
-            raise DigestMismatch(
-                f"played again{self._changed}, the function does {what} {name!r} where it did "
-                f"{before} before checkpoint {self.at}; go on from an earlier turn, or let it do "
-                "the same when it is given the same: draws from ctx.rng, time from ctx.elapsed_s"
-            )
-        if found.digest != digest and not self._changed:
-            raise DigestMismatch(
-                f"played again, the function asks {name!r} something else than before checkpoint "
-                f"{self.at}; it has to do the same when it is given the same: draws from ctx.rng, "
-                "time from ctx.elapsed_s, the world through ctx.effect"
-            )
+            told = f"does {what} {name!r} where it did {before} before checkpoint {self.at}"
+            raise self._mismatch(told, changed)
+        if found.digest != digest and not changed:
+            told = f"asks {name!r} something else than before checkpoint {self.at}"
+            raise self._mismatch(told, changed)
         return found
+
+    def _changed_since(self, record: Record | None) -> str:
+        """What is another thing than when something was recorded; empty if nothing is."""
+        if self.plan.changed:
+            return self.plan.changed
+        codes = {record.code} if record else {one.code for one in self._past.values()}
+        return "" if codes <= {self.code, ""} else "changed code"
+
+    def _mismatch(self, told: str, changed: str) -> SessionStop:
+        where = f" ({self._begun[-1][1]})" if self._begun else ""
+        if changed:
+            return DigestMismatch(
+                f"played again with {changed}, the function {told}; go on from an earlier turn, or "
+                f"begin a new run{where}"
+            )
+        return KindDefect(
+            f"{_AGAIN}: played again, the function {told}; it has to do the same when it is given "
+            "the same: draws from ctx.rng, time from ctx.elapsed_s, the world through ctx.effect"
+            f"{where}"
+        )
 
     def over(self) -> None:
         """The function is over; see that it has come to where it was.
 
         Raises:
             SessionStop: It has caught what it had to let pass.
-            DigestMismatch: It is over earlier than it was.
-            KindDefect: It has begun what it never waited for.
+            DigestMismatch: What plays has been changed, and it is over earlier than it was.
+            KindDefect: So it is without a change, or it has begun what it never waited for.
         """
         if self.stopped is not None:
             raise self.stopped
         self.require_awaited()
         if self.again:
-            raise DigestMismatch(
-                f"played again{self._changed}, the function is over before checkpoint {self.at}, "
-                "where it went on; go on from an earlier turn"
-            )
-
-    @property
-    def _changed(self) -> str:
-        return f" with {self.plan.changed}" if self.plan.changed else ""
+            told = f"is over before checkpoint {self.at}, where it went on"
+            raise self._mismatch(told, self._changed_since(None))
 
     def keep(self, ctx: Context) -> None:
         """Put what this turn was given into the session's log."""

@@ -14,8 +14,8 @@ REASONS: dict[Reason, str] = {
     "too few rounds": "with scores from fewer than ten {unit}s, chance alone can look like "
     "anything.",
     "plan not over": "the plan is not over, so this is not the last word.",
-    "too few discordant pairs": "the variants came out alike in almost all pairs of sessions, and "
-    "only those that differ say anything.",
+    "too few discordant pairs": "too few pairs of sessions came out differently, and only those "
+    "say anything.",
     "identical so far": "the difference was the same in every {unit}, which leaves nothing to "
     "judge chance by.",
     "interval wider than margin": "the difference is known less closely than the margin.",

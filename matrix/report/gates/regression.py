@@ -79,6 +79,7 @@ class Regression:
         failures_kind: The gate on failures, where they are told.
         extra: Further rounds until it decides, if things go on as they are; ``None`` where no
             number can be given, 0 once it has.
+        baseline_has: Rounds that the baseline has, complete or not.
         left_out: Rounds of the longer run that are in no pair; ``None`` where all are in one.
         all_failed: Then, failures over all sessions of the baseline and of the run.
         broke: Whether these show that the run fails more often, which takes a pass back.
@@ -108,11 +109,17 @@ class Regression:
     score_digits: int = 1
     other: str = ""
     unit: str = "round"
+    baseline_has: int = 0
     left_out: LeftOut | None = None
     all_failed: tuple[Count, Count] | None = None
     broke: bool = False
     errored: tuple[Count, Count] | None = None
     erred: bool = False
+
+    @property
+    def lacks_baseline(self) -> bool:
+        """Whether the rounds that are needed would have no partner, as the baseline ends before."""
+        return bool(self.extra) and self.rounds + (self.extra or 0) > self.baseline_has
 
 
 def regression(matchup: Matchup, metric: str | None = None, margin: float = 0.0) -> Regression:
@@ -175,6 +182,7 @@ def regression(matchup: Matchup, metric: str | None = None, margin: float = 0.0)
         failure_margin=rules.failure_margin,
         failures_kind=failed,
         extra=None if broke or erred else _extra(scores, failures, rounds, rules.failure_margin),
+        baseline_has=_rounds_of_baseline(matchup),
         left_out=left_out_of(matchup, chosen),
         all_failed=all_failed,
         broke=broke,
@@ -186,6 +194,12 @@ def regression(matchup: Matchup, metric: str | None = None, margin: float = 0.0)
     )
     found = replace(found, other=changes_between(*matchup.sources))
     return replace(found, sentence=_sentence(found, matchup))
+
+
+def _rounds_of_baseline(matchup: Matchup) -> int:
+    alone = matchup.alone
+    more = 0 if alone is None or int(alone.sides[0]) != BASELINE else len(set(alone.units.tolist()))
+    return len(set(matchup.units.tolist())) + more
 
 
 def _on_scores(table: RoundTable, margin: float, rules: Rules) -> GateDecision:
@@ -306,7 +320,11 @@ def _still_needed(found: Regression) -> str:
         return ""
     if found.extra is None:
         return f"no number of {found.unit}s can be given until it decides"
-    return f"about {plural(found.extra, f'more {found.unit}')} until it decides"
+    told = f"about {plural(found.extra, f'more {found.unit}')} until it decides"
+    if found.lacks_baseline:
+        has = plural(found.baseline_has, found.unit)
+        told += f", of both: {found.baseline} has {has}, so it takes a longer baseline first"
+    return told
 
 
 def _judge_words(found: Regression) -> str:

@@ -79,6 +79,11 @@ def settling_of(judged: MatchupVerdict) -> Settling:
     rounds = verdict.extra_rounds
     if rounds is None:
         told = f"How many more {unit}s would settle it cannot be said from these scores."
+        if verdict.reasons[0] == "failure gate not passed":
+            told = (
+                f"If it fails as often as it did here, no number of {unit}s is likely to settle "
+                "it; if it fails no more than the other, a plan says how many do."
+            )
         return Settling(None, None, None, each, f"{told} {_plan(judged)}")
     cost = None if each is None else rounds * each
     about = "" if verdict.reasons[0] in ("too few rounds", "plan not over") else "about "

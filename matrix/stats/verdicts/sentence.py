@@ -136,10 +136,7 @@ def _not_enough_data(words: Wording) -> str:
     verdict = words.verdict
     reason, extra = verdict.reasons[0], verdict.extra_rounds
     if reason == "failure gate not passed" and extra is None:
-        return (
-            f"No winner: {_scores_better(words)}, but it fails more often ({words.failures}; at "
-            f"most {words.failure_margin} more is allowed){words.beaten()}."
-        )
+        return f"No winner: {_scores_better(words)}, but {_fails_more(words)}{words.beaten()}."
     why = {
         "too few rounds": _too_few_rounds,
         "plan not over": _plan_not_over,
@@ -264,6 +261,18 @@ def _too_wide(words: Wording) -> str:
         f"the difference between {words.better} and {words.worse}{words.on_metric} is known only "
         f"to within {words.with_unit(half)} either way over {words.rounds}, and the margin is "
         f"{words.verdict.rules.delta:g}"
+    )
+
+
+def _fails_more(words: Wording) -> str:
+    """That the better one fails more often, or did: chance alone may have made a few of it."""
+    seen = words.verdict.decisive.failures.interval if words.verdict.decisive else None
+    if seen is not None and seen.low > 0.0:
+        allowed = f"at most {words.failure_margin} more is allowed"
+        return f"it fails more often ({words.failures}; {allowed})"
+    return (
+        f"it failed more often, by chance or not ({words.failures}{words.failure_bound}): that it "
+        f"fails at most {words.failure_margin} more often is not shown"
     )
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from matrix.kinds.function.performance import MOST_IN_A_ROW
 from tests.executors.programs import Project
 
 CODE = """
@@ -278,3 +279,59 @@ def test_an_effect_that_gives_what_cannot_be_stored_buys_no_other_round(tmp_path
     told = " ".join((done.err + done.out).split())
     assert "ctx.effect: the result of 'look' has the key 1" in told
     assert "acts.py:5" in told
+
+
+IN_PROCESS = ("--executor", "in-process")
+UNLIKE = """
+import itertools
+import matrix
+
+NUMBERS = itertools.count()
+
+
+@matrix.scenario(simulated={"agent": "Yes."})
+async def unlike(ctx: matrix.ScenarioContext) -> None:
+    for _ in range(3):
+        await ctx.ask("agent", f"Is it {QUESTION}?")
+        await ctx.checkpoint()
+    ctx.score("done", 1.0)
+"""
+
+
+@pytest.mark.slow
+def test_code_that_asks_otherwise_when_it_is_played_again_buys_one_round_and_can_be_mended(
+    tmp_path: Path,
+) -> None:
+    project = Project(tmp_path)
+    (tmp_path / "unlike.py").write_text(UNLIKE.replace("QUESTION", "next(NUMBERS)"))
+    done = project.matrix("run", "unlike.py", *IN_PROCESS, "--per-cell", "30", "--run-id", "it")
+    assert done.code == 4
+    told = " ".join((done.err + done.out).split())
+    assert "all 2 sessions of the first 2 rounds ended with the same defect" in told
+    ended = project.tables("it").frame("sessions")
+    assert sorted(ended.outcome) == ["censored"] * 28 + ["errored"] * 2
+    errored = ended[ended.outcome == "errored"]
+    assert set(errored.error_class) == {"KindDefect"}
+    (reason,) = set(errored.end_reason)
+    assert reason.startswith("it does not do the same again: played again, the function asks ")
+    assert reason.endswith("(unlike.py:11)")
+    (tmp_path / "unlike.py").write_text(UNLIKE.replace("QUESTION", "7"))
+    mended = project.matrix("resume", "it", "--redo-errored", *IN_PROCESS)
+    assert mended.code == 0, mended.out + mended.err
+    after = project.tables("it").frame("sessions")
+    assert set(after.outcome) == {"completed"}
+    assert set(after.turns) == {4}
+
+
+@pytest.mark.slow
+def test_a_loop_without_an_end_is_a_defect_and_does_not_spend_the_cap(tmp_path: Path) -> None:
+    code = UNLIKE.replace("for _ in range(3)", "while True").replace("QUESTION", "1")
+    (tmp_path / "endless.py").write_text(code.replace("        await ctx.checkpoint()\n", ""))
+    project = Project(tmp_path)
+    done = project.matrix("run", "endless.py", *IN_PROCESS, "--per-cell", "30", "--run-id", "it")
+    assert done.code == 4
+    ended = project.tables("it").frame("sessions")
+    (told,) = set(ended.end_reason[ended.outcome == "errored"])
+    assert "a loop without an end is taken for a mistake" in told
+    assert told.endswith("(endless.py:11)")
+    assert len(project.tables("it").frame("calls", ["session_id"])) == 2 * MOST_IN_A_ROW

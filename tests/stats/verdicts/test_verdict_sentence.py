@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -212,6 +213,19 @@ def test_a_better_score_with_more_failures_is_no_winner(normal_table: Any) -> No
     sentence = verdict_sentence(fixed_n_verdict(normal_table([0, 9], fail={1: 12})), NAMES[:2])
     assert sentence.startswith("No winner: pulse-aware scores better than baseline by ")
     assert "it fails more often (failed: 12 of 120 sessions, against 0 of 120" in sentence
+
+
+def test_a_few_failures_more_are_not_said_to_be_more_than_chance(normal_table: Any) -> None:
+    verdict = fixed_n_verdict(normal_table([0, 9], n_rounds=20, fail={1: 3}))
+    assert verdict.decisive is not None
+    seen = verdict.decisive.failures.interval
+    assert seen is not None
+    assert seen.low < 0, "or this test shows nothing"
+    assert verdict_sentence(verdict, NAMES[:2]).endswith(
+        ", but it failed more often, by chance or not (failed: 3 of 60 sessions, against 0 of "
+        f"60, which leaves up to {ceil(1000 * seen.high) / 10:.1f} points more): that it fails at "
+        "most 5 percentage points more often is not shown."
+    )
 
 
 def test_equivalence_names_the_margin_and_who_is_ahead(normal_table: Any) -> None:
