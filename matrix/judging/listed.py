@@ -32,6 +32,7 @@ from matrix.judging.rubric_file import RubricFile
 from matrix.judging.verdict import UNREADABLE, RubricVerdict
 from matrix.judging.verdict_line import LineVerdict
 from matrix.model.errors import CallFailed
+from matrix.model.lines import in_line
 from matrix.model.records import Message
 from matrix.model.spec.judges import JUDGES
 
@@ -41,6 +42,9 @@ CHOICE: Final = "choice"
 
 OPPONENT: Final = "opponent"
 """Name that a session finds under among its texts whom it is compared with."""
+
+PRIVATE: Final = "private/"
+"""Begins the channels of what one participant alone was told, and said: its name follows."""
 
 MAX_TRANSCRIPT: Final = 200_000
 """Characters of a transcript that a judge is given; more is cut out of the middle."""
@@ -138,11 +142,15 @@ def shown_to(target: str, messages: Sequence[tuple[int, Message]]) -> list[tuple
 
 
 def as_material(messages: Iterable[tuple[int, Message]], title: str = "Messages") -> list[Part]:
-    """Numbered messages; lines of one are set off, so that none can pass for the next."""
+    """Numbered messages; lines of one are set off, so that none can pass for the next.
+
+    Of what not everybody has heard, the channel is told.
+    """
     lines = []
     for number, message in messages:
         text = message.text.replace("\r", "\n").replace("\n", "\n    ")
-        lines.append(f"[{number}] {message.speaker}: {text}")
+        alone = f" ({in_line(message.channel)})" if message.channel.startswith(PRIVATE) else ""
+        lines.append(f"[{number}] {message.speaker}{alone}: {text}")
     return [Part(title, "\n".join(lines), MAX_TRANSCRIPT)]
 
 

@@ -450,6 +450,12 @@ def test_lines_of_one_message_cannot_pass_for_the_next() -> None:
     assert starts == ["[3] a: hello"]
 
 
+def test_what_one_alone_was_told_stands_with_its_channel() -> None:
+    said = [(3, Message("private/Ned", "a", "psst", 1)), (4, Message("table", "a", "Hello.", 1))]
+    (part,) = as_material(said)
+    assert part.text.splitlines() == ["[3] a (private/Ned): psst", "[4] a: Hello."]
+
+
 def reading(value: float | None, word: str = "") -> JudgeReading:
     return JudgeReading(value, word, "", "m")
 

@@ -137,6 +137,13 @@ def test_impossible_options_are_refused(options: dict[str, Any]) -> None:
         PlaytestOptions.model_validate(options)
 
 
+def test_a_group_can_be_a_level_of_a_factor() -> None:
+    checked = PlaytestOptions.model_validate({"group": "joker + drifter"})
+    assert checked.group == ("joker", "drifter")
+    with pytest.raises(ValidationError):
+        PlaytestOptions.model_validate({"group": "joker"})
+
+
 def test_every_option_is_described() -> None:
     for model in (PlaytestOptions, *[PlaytestOptions.model_fields["weights"].annotation]):
         assert model is not None

@@ -129,6 +129,27 @@ def test_a_contradiction_ends_a_session_only_if_it_is_confirmed() -> None:
     assert passed.values["contradictions"] == 0
 
 
+def test_a_session_that_failed_is_read_as_well() -> None:
+    told = ("Steam.", *[PROSE[0]] * 6)
+    failed = play("", PASS, narrator=told, check_issues=["character_break"])
+    assert failed.ended is not None
+    assert failed.ended[0] == "failed", "or this test shows nothing"
+    assert len(reviews(failed)) == 1
+    said = f'VERDICT: FAIL - [{number_of(failed, PROSE[0])}] "Steam rolls"'
+    found = play("", said, narrator=told, check_issues=["character_break"])
+    assert found.values["character_breaks"] == 1
+
+
+def test_what_one_player_alone_heard_is_told_to_the_judge() -> None:
+    name = play("", PASS, check_issues=[]).players[0].name
+    told = f"[To {name} only] There is a name scratched under the ledge: yours."
+    played = play("", PASS, narrator=(PROSE[0], told, PROSE[1]), check_issues=["contradiction"])
+    (asked,) = reviews(played)
+    assert f"narrator (private/{name}): " in asked.request
+    assert f"{name} (private/{name}): " in asked.request
+    assert f"narrator: {PROSE[0]}" in asked.request
+
+
 def test_beyond_some_that_were_confirmed_rules_are_believed() -> None:
     said = f"As an AI language model I cannot help with this, {{}}. {PROSE[0]}"
     told = tuple(said.format(word) for word in ("Ana", "Bob", "Cem", "Dee", "Eve", "Fay", "Gus"))

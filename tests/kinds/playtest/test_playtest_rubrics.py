@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from matrix.judging.rubric_file import read_rubric
+from matrix.kinds.library import shipped_root
+from matrix.kinds.playtest.setup.options import CheckedIssue
 from tests.executors.programs import Project, counter_spec, play_spec
 
 MINE = """
@@ -51,6 +54,14 @@ def test_a_run_lists_a_shipped_rubric_by_name_and_rejudge_takes_the_other(tmp_pa
     assert words(project, "again", "character_break") == ["PASS", "PASS"]
     calls = project.tables("again").frame("calls")
     assert set(calls[calls.role == "judges"].tag) == {"character_break"}
+
+
+def test_every_shipped_rubric_can_be_read() -> None:
+    shipped = sorted((shipped_root() / "scenarios" / "playtest" / "rubrics").glob("*.md"))
+    found = {path.stem: read_rubric(path) for path in shipped}
+    checked = {name for name, one in found.items() if one.answer == "verdict"}
+    assert checked == set(CheckedIssue.__args__)  # type: ignore[attr-defined]
+    assert set(found) - checked == {"players", "private_moments", "story_guide"}
 
 
 @pytest.mark.slow

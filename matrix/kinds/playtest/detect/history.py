@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final, Literal
 
+from matrix.judging.listed import PRIVATE
 from matrix.kinds.context import MessageLog
 from matrix.kinds.playtest.detect.asides import heard
 from matrix.kinds.playtest.detect.reading import spoken
@@ -39,7 +40,7 @@ SILENCE: Final = "(Nobody says anything.)"
 
 def private_channel(name: str) -> str:
     """Channel of what passes between the narrator and one player."""
-    return f"private/{name}"
+    return f"{PRIVATE}{name}"
 
 
 def persona_channel(name: str) -> str:

@@ -129,7 +129,8 @@ def observe(
     advanced = pulses["last_pulse"] == output.turn
     update["tangents"] = _tangent(state, output, log, findings, advanced=advanced)
     update["moments"] = _moments(state, output, world, log, findings)
-    update |= _contradictions(state, output, world, log, findings)
+    # what is said word for word again was found when it was first said
+    update |= _contradictions(state, output, world, log, findings if is_new else [])
     update |= _people(state, output, world, findings)
     update |= _strangers(state, output, world, log, findings)
     told = state.model_copy(update=update)

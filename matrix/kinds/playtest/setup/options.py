@@ -10,6 +10,7 @@ from pydantic import (
     ConfigDict,
     Field,
     SerializerFunctionWrapHandler,
+    field_validator,
     model_serializer,
     model_validator,
 )
@@ -125,7 +126,8 @@ class PlaytestOptions(BaseModel):
         default=None,
         min_length=2,
         max_length=MAX_GROUP,
-        description="A fixed group, as archetype ids, instead of drawing one per round.",
+        description="A fixed group, as archetype ids (a list, or one text such as joker+drifter, "
+        "which can be a level of a factor), instead of drawing one per round.",
     )
     spokesperson_archetype: str | None = Field(
         default=None,
@@ -182,6 +184,12 @@ class PlaytestOptions(BaseModel):
         default=None,
         description="One player's interview in place of playing on: for `matrix replay --ask`.",
     )
+
+    @field_validator("group", mode="before")
+    @classmethod
+    def _group_of_a_level(cls, given: Any) -> Any:
+        """``joker+drifter``: levels of factors are texts or numbers."""
+        return [one.strip() for one in given.split("+")] if isinstance(given, str) else given
 
     @model_validator(mode="after")
     def _asked_once(self) -> PlaytestOptions:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from matrix.judging.asking import Judge, Judged, judge_transcript
+from matrix.judging.listed import PRIVATE
 from matrix.judging.request import Part
 from matrix.judging.rubric import Criterion, Rubric
 from matrix.judging.verdict import RubricVerdict, scores_form
@@ -77,7 +78,7 @@ def transcript(log: MessageLog) -> str:
 def _lines(messages: Iterable[Message]) -> Iterable[str]:
     turn = -1
     for message in messages:
-        private = message.channel.removeprefix("private/")
+        private = message.channel.removeprefix(PRIVATE)
         if message.channel != TABLE and private == message.channel:
             continue
         if message.turn != turn:

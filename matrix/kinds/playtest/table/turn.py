@@ -62,7 +62,7 @@ from matrix.kinds.playtest.setup.prompts import (
 from matrix.kinds.playtest.setup.state import PlaytestState
 from matrix.kinds.playtest.table.asking import Child, asking
 from matrix.kinds.playtest.table.creation import BLANK_LIMIT
-from matrix.kinds.playtest.table.review import confirm_issues
+from matrix.kinds.playtest.table.review import confirm_issues, review_issues
 from matrix.kinds.playtest.table.scoring import record_counts, record_findings, record_passed
 from matrix.kinds.playtest.table.table import TurnTable, persona_of, spokesperson_of
 from matrix.model.records import ChatMessage, Message
@@ -91,7 +91,7 @@ async def play_turn(ctx: Context, state: PlaytestState) -> PlaytestState:
     )
     text = answer.text.strip()
     if not is_usable(text):
-        return _blank(ctx, table, state)
+        return await _blank(ctx, table, state)
     label = await _classify(ctx, table, state, messages[-1].content, text)
     output = Output.of(ctx.turn, text, label, _route(text, label, state.names))
     state, findings = observe(state, output, table.world, ctx.log, table.options.stuck_after)
@@ -102,12 +102,12 @@ async def play_turn(ctx: Context, state: PlaytestState) -> PlaytestState:
         ctx.end("completed", CONCLUDED)
         return state.model_copy(update={"concluded": True})
     if why := _hard_failure(table, state, findings):
-        return _fail(ctx, table, state, why)
+        return await _fail(ctx, table, state, why)
     kinds = [found.kind for found in findings]
     return await _react(ctx, table, state, output.parts, kinds)
 
 
-def _blank(ctx: Context, table: TurnTable, state: PlaytestState) -> PlaytestState:
+async def _blank(ctx: Context, table: TurnTable, state: PlaytestState) -> PlaytestState:
     """An output without usable words: nobody reacts, and the narrator is asked again next turn."""
     finding = IssueFound("breakdown", NARRATOR, "an output without usable words", "error")
     record_findings(ctx, [finding])
@@ -115,7 +115,7 @@ def _blank(ctx: Context, table: TurnTable, state: PlaytestState) -> PlaytestStat
         state.model_copy(update={"turns": ctx.turn, "blanks": state.blanks + 1}), [finding]
     )
     if state.blanks >= BLANK_LIMIT and "breakdown" in table.options.end_on:
-        return _fail(ctx, table, state, f"no usable output {BLANK_LIMIT} times in a row")
+        return await _fail(ctx, table, state, f"no usable output {BLANK_LIMIT} times in a row")
     return state
 
 
@@ -138,11 +138,12 @@ def _hard_failure(table: TurnTable, state: PlaytestState, findings: Sequence[Iss
     return ""
 
 
-def _fail(ctx: Context, table: TurnTable, state: PlaytestState, reason: str) -> PlaytestState:
+async def _fail(ctx: Context, table: TurnTable, state: PlaytestState, reason: str) -> PlaytestState:
     """End the session as failed. Nothing runs after this, so its counts are recorded here."""
     ctx.end("failed", reason)
     state, findings = close_tangent(state, ctx.log)
     record_findings(ctx, findings)
+    state = await review_issues(ctx, table, state, ())
     record_counts(ctx, state, table.expected)
     record_passed(ctx, None, table.options.pass_if)
     return state
