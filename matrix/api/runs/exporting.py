@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, assert_never
 
 from matrix.api.opened import NEWEST, RESULTS, Run, open_run
 from matrix.model.errors import BadInput, Mistake, did_you_mean
@@ -44,30 +44,33 @@ def export_results(
         StoreError: A table cannot be read, or the place not be written.
     """
     opened = run if isinstance(run, Run) else open_run(run, results=results)
-    checked_form(to)
-    place = Path(output)
-    if to == "csv":
+    form, place = checked_form(to), Path(output)
+    if form == "csv":
         text = results_csv(opened, notes=notes)
         return write_files(place.parent, {place.name: text.encode}, force=force)
     tables = RunTables(opened.path)
-    if to == "inspect":
+    if form == "inspect":
         from matrix.report.export.inspect_logs import inspect_logs
 
         return write_files(place, inspect_logs(tables), force=force)
-    from matrix.report.export.dataset import dataset
+    if form == "hf":
+        from matrix.report.export.dataset import dataset
 
-    return write_files(place, dataset(tables, opened.summary()), force=force)
+        return write_files(place, dataset(tables, opened.summary()), force=force)
+    assert_never(form)
 
 
-def checked_form(to: str) -> None:
-    """See that there is such a form.
+def checked_form(to: str) -> ResultsForm:
+    """The form of this name.
 
     Raises:
         BadInput: There is none.
     """
-    if to not in RESULTS_FORMS:
-        told = f"found {to!r}; can be {', '.join(RESULTS_FORMS)}{did_you_mean(to, RESULTS_FORMS)}"
-        raise BadInput([Mistake("--to", None, "", told)])
+    for form in RESULTS_FORMS:
+        if form == to:
+            return form
+    told = f"found {to!r}; can be {', '.join(RESULTS_FORMS)}{did_you_mean(to, RESULTS_FORMS)}"
+    raise BadInput([Mistake("--to", None, "", told)])
 
 
 def results_csv(

@@ -30,6 +30,7 @@ from matrix.kinds.playtest.table.casting import cast_group
 from matrix.kinds.playtest.table.creation import create_characters
 from matrix.kinds.playtest.table.judge import QUALITY, RUBRIC, judge_session
 from matrix.kinds.playtest.table.scoring import (
+    COUNT_NAMES,
     SCORE_NAMES,
     UNDIRECTED,
     record_composite,
@@ -75,15 +76,7 @@ class PlaytestKind:
     score_names: frozenset[str] = SCORE_NAMES
     lower_is_better: frozenset[str] = frozenset(
         {
-            "breakdowns",
-            "loops",
-            "contradictions",
-            "character_breaks",
-            "guide_deviations",
-            "confusion_events",
-            "stuck_moments",
-            "forced_segues",
-            "early_ends",
+            *COUNT_NAMES.values(),
             "turns_per_pulse",
             "pulse_longest_gap",
             "tangent_avg_length",

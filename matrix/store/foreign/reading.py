@@ -274,4 +274,4 @@ def _of_lines(path: Path, content: bytes, clean: Cleaning) -> _Read:
     if are_results(values):
         clean.inside(values)
         return read_promptfoo(str(path), values)
-    return objects_table(path, found, "a table (JSON lines)")
+    return objects_table(path, found, lines=True)

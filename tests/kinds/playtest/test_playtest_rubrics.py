@@ -10,6 +10,7 @@ import pytest
 from matrix.judging.rubric_file import read_rubric
 from matrix.kinds.library import shipped_root
 from matrix.kinds.playtest.setup.options import CheckedIssue
+from matrix.kinds.playtest.table.review import HINTS
 from tests.executors.programs import Project, counter_spec, play_spec
 
 MINE = """
@@ -60,6 +61,7 @@ def test_every_shipped_rubric_can_be_read() -> None:
     shipped = sorted((shipped_root() / "scenarios" / "playtest" / "rubrics").glob("*.md"))
     found = {path.stem: read_rubric(path) for path in shipped}
     checked = {name for name, one in found.items() if one.answer == "verdict"}
+    assert checked == set(HINTS)
     assert checked == set(CheckedIssue.__args__)  # type: ignore[attr-defined]
     assert set(found) - checked == {"players", "private_moments", "story_guide"}
 

@@ -186,6 +186,7 @@ def test_the_kind_names_beforehand_what_its_sessions_are_scored_on() -> None:
     played = play(Script(), max_turns=2, survey=["fun", "play_again"])
     assert set(played.values) == KIND.score_names
     assert KIND.lower_is_better < KIND.score_names
+    assert set(COUNT_NAMES.values()) < KIND.lower_is_better
 
 
 def test_a_session_without_pulses_scores_low_but_scores() -> None:

@@ -36,7 +36,7 @@ from matrix.model.records import Message
 NOTHING_AMISS: Final = 5.0
 """A dimension of quality that a judge gives its best mark needs no second reading."""
 
-_HINTS: Final[Mapping[str, tuple[str, ...]]] = {
+HINTS: Final[Mapping[str, tuple[str, ...]]] = {
     "contradiction": ("coherence",),
     "character_break": ("coherence", "story_guide_adherence"),
     "guide_deviation": ("story_guide_adherence",),
@@ -169,7 +169,7 @@ def is_unsure(kind: str, found: Mapping[str, int], judged: Sequence[Judged[Rubri
     if found.get(kind):
         return False
     verdicts = [one.verdict.scores for one in judged if one.verdict]
-    marks = [mean_of(given.get(name) for given in verdicts) for name in _HINTS[kind]]
+    marks = [mean_of(given.get(name) for given in verdicts) for name in HINTS[kind]]
     return any(mark is None or mark < NOTHING_AMISS for mark in marks)
 
 

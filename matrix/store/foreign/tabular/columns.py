@@ -105,14 +105,6 @@ _OF_RUNS: Final = frozenset({"session_id", "launch_order", "cost_nano", "prelude
 _HTTP_DIGITS: Final = 3
 
 
-_PANDAS: Final = {
-    "a table (Parquet)": "read_parquet",
-    "a table (JSON)": "read_json",
-    "a table (JSON lines)": "read_json",
-}
-"""What reads a table of each form but CSV."""
-
-
 def columns_of(
     table: ForeignTable,
     wishes: Wishes,
@@ -372,12 +364,11 @@ def _wide(table: ForeignTable, unit: int, taken: Collection[int]) -> str:
     kept = [headers[unit]] if unit >= 0 else []
     kept += [headers[at] for at in range(len(headers)) if at not in numeric and at != unit]
     columns = [headers[place] for place in numeric]
-    read = _PANDAS.get(table.form, "read_csv")
     source = repr(in_line(table.source)) + table.reading
     melted = f"id_vars={kept}, value_vars={columns}, var_name='variant', value_name='score'"
     return (
         "where a table has a column for each variant, it is made long first: `import pandas; "
-        f"pandas.{read}({source}).melt({melted}).to_csv('long.csv', index=False)`; "
+        f"pandas.{table.reader}({source}).melt({melted}).to_csv('long.csv', index=False)`; "
         "keep the columns of variants alone in value_vars"
     )
 

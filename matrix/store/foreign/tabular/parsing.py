@@ -173,14 +173,14 @@ def _check_headers(headers: Sequence[str], source: str) -> None:
 
 
 def objects_table(
-    path: Path, objects: Sequence[tuple[int, Any]], form: str = "a table (JSON)"
+    path: Path, objects: Sequence[tuple[int, Any]], *, lines: bool = False
 ) -> ForeignTable:
     """JSON objects as rows: their fields are columns.
 
     Args:
         path: The file.
         objects: Line or number of each, and the object.
-        form: What the file is, in words.
+        lines: Each stands in a line of its own.
 
     Raises:
         BadInput: One is no object.
@@ -194,8 +194,12 @@ def objects_table(
     headers = list(dict.fromkeys(name for _, one in objects for name in one))
     _check_headers(headers, source)
     rows = [(line, [_cell(one.get(name)) for name in headers]) for line, one in objects]
-    reading = ", lines=True" if "lines" in form else ""
-    return ForeignTable(source, path.stem, form, tuple(headers), rows, reading=reading)
+    form, reading = ("JSON lines", ", lines=True") if lines else ("JSON", "")
+    return ForeignTable(
+        *(source, path.stem, f"a table ({form})", tuple(headers), rows),
+        reader="read_json",
+        reading=reading,
+    )
 
 
 def _cell(value: Any) -> Cell:
@@ -238,7 +242,9 @@ def parquet_table(path: Path) -> ForeignTable:
         if isinstance(error, OSError) and error.strerror:  # the disk's; Arrow's own has none
             raise
         raise mistake_in(source, f"cannot be read as Parquet: {shown(str(error), 200)}") from None
-    return ForeignTable(source, path.stem, "a table (Parquet)", tuple(plain), rows)
+    return ForeignTable(
+        source, path.stem, "a table (Parquet)", tuple(plain), rows, reader="read_parquet"
+    )
 
 
 def _parquet_rows(

@@ -34,7 +34,8 @@ class ForeignTable(NamedTuple):
         currencies: Place of a column -> what its amounts are in, where that is told.
         mixed: Place of a column -> the several currencies of its amounts.
         commas: Places of columns whose numbers had a decimal comma.
-        reading: What pandas is told to read it: arguments, each after a comma.
+        reader: What of pandas reads it.
+        reading: What that is told: arguments, each after a comma.
     """
 
     source: str
@@ -45,6 +46,7 @@ class ForeignTable(NamedTuple):
     currencies: Mapping[int, str] = {}
     mixed: Mapping[int, str] = {}
     commas: tuple[int, ...] = ()
+    reader: str = "read_csv"
     reading: str = ""
 
 
