@@ -95,7 +95,23 @@ def scenarios_in(source: Source) -> dict[str, Scenario]:
         raise KindUnusable(
             f"{source.file} declares no scenario; write @matrix.scenario over an async function"
         )
+    for name in found:
+        lines = _lines_of(source, name)
+        if len(lines) > 1:
+            told = " and ".join(map(str, lines))
+            raise KindUnusable(
+                f"{source.file}: lines {told} each define {name!r}, of which Python keeps the last"
+                "; give every scenario a name of its own"
+            )
     return found
+
+
+@lru_cache(maxsize=64)
+def _lines_of(source: Source, name: str) -> list[int]:
+    """Where the module itself defines a function or class of this name."""
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    body = ast.parse(source.text).body
+    return [one.lineno for one in body if isinstance(one, kinds) and one.name == name]
 
 
 def scenario_in(source: Source, name: str) -> Scenario:

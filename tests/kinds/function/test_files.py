@@ -105,6 +105,10 @@ def test_its_parameters_are_options_with_types_and_words(project: Project) -> No
             "".join(f"@matrix.scenario\nasync def {name}(ctx): ...\n" for name in ("one", "two")),
             "kind.py has several scenarios (one, two); name one, as kind.py:one",
         ),
+        (
+            "@matrix.scenario\nasync def one(ctx): ...\n" * 2,
+            "kind.py: lines 4 and 6 each define 'one', of which Python keeps the last",
+        ),
     ],
 )
 def test_what_is_no_kind_is_told_with_what_would_be_one(
