@@ -532,3 +532,4 @@ def test_a_rival_that_is_out_for_want_of_scores_leaves_no_settled_winner(
     assert ("but fragile" in text) == fragile
     assert ("had those of c gone as well as can be" in text) == fragile
     assert "b would still win" not in text
+    assert ("better than each that is not out by more than chance" in text) == fragile

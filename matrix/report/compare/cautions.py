@@ -293,10 +293,12 @@ def _errored(judged: MatchupVerdict) -> Iterator[str]:
     more, fewer = found
     names, of = judged.matchup.variants, table.live.sum(axis=0) * table.n_scenarios
     counts = [int(table.errored[:, :, one].sum()) for one in (more, fewer)]
+    is_out = any(one.variant == more for one in judged.verdict.beaten)
+    so = "it is out as it is" if is_out else "if they are the variant's own, this flatters it"
     yield (
         f"{counts[0]:,} of {int(of[more]):,} sessions of {names[more]} errored, against "
         f"{counts[1]:,} of {int(of[fewer]):,} of {names[fewer]}: errors count as nobody's fault, "
-        "and are in no score and no failure gate; if they are the variant's own, this flatters it."
+        f"and are in no score and no failure gate; {so}."
     )
 
 

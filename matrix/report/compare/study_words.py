@@ -40,18 +40,20 @@ _ON_SCORES: dict[Reason, str] = {
 """The same where failures are not told, so that any number of them is allowed."""
 
 
-def reason_told(reason: Reason, unit: str, failure_margin: float) -> str:
+def reason_told(reason: Reason, unit: str, failure_margin: float, *, some_out: bool = False) -> str:
     """A reason, for people.
 
     Args:
         reason: Which.
         unit: What an observation is called.
         failure_margin: How much more often a winner may fail, as a fraction.
+        some_out: Other variants are out for what is no score, and were not compared by any.
     """
     words = REASONS | _ON_SCORES if failure_margin >= 1.0 else REASONS
     # imported results have units or rows, and no spec that could say it
     where = "" if unit in ("unit", "row") else " (compare.failure_margin)"
-    return words[reason].format(unit=unit, margin=f"{100 * failure_margin:g}", where=where)
+    told = words[reason].format(unit=unit, margin=f"{100 * failure_margin:g}", where=where)
+    return told.replace("each other variant", "each that is not out", 1) if some_out else told
 
 
 FLAGS: Mapping[Flag, str] = {
