@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -76,8 +77,24 @@ def read_parts(library: FolderLibrary, mistakes: Mistakes) -> SpecParts:
         judges,
     )
     if options is None:
+        _check_levels(spec, kind, mistakes)
         mistakes.stop_if_any()
     return parts
+
+
+def _check_levels(spec: RunSpec, kind: Kind, mistakes: Mistakes) -> None:
+    """Levels that are no value of their option, where no cell is looked at that would tell it."""
+    for name, levels in spec.factors.items():
+        if name not in kind.options_model.model_fields:
+            continue
+        for index, level in enumerate(levels):
+            document = replace(mistakes.document, value={"options": {name: level}})
+            try:
+                check(document, kind.options_model, ("options",))
+            except BadInput as error:
+                for one in error.mistakes:
+                    if re.split(r"[.\[]", one.path)[1:2] == [name]:
+                        mistakes.fault(("factors", name, index), one.message)
 
 
 def _option_told(kind: Kind, mistake: Mistake) -> Mistake:

@@ -120,6 +120,19 @@ def test_what_is_no_kind_is_told_with_what_would_be_one(
     assert told in refused(project, "validate", "spec.yaml")
 
 
+def test_levels_of_factors_are_told_beside_mistakes_in_options(project: Project) -> None:
+    code = "@matrix.scenario\nasync def one(ctx, n: int = 1, day: datetime.date = None): ...\n"
+    code = code.replace(" = None", " = datetime.date(2026, 3, 4)")
+    write(project, "kind.py", HEAD + "import datetime\n" + code)
+    levels = "factors: {day: [2026-03-04, soon], n: [1, two]}"
+    write(project, "spec.yaml", f"kind: ./kind.py\nper_cell: 2\noptions: {{m: 1}}\n{levels}\n")
+    told = refused(project, "validate", "spec.yaml")
+    assert "options.m: unknown key; allowed: n, day" in told
+    assert "factors.day[1]: found 'soon'; should be a valid date" in told
+    assert "factors.n[1]: found 'two'; should be a valid integer" in told
+    assert told.count("found") == 2
+
+
 def test_a_file_of_another_project_is_none_of_this_one(project: Project) -> None:
     write(project, "kind.py", HEAD + "@matrix.scenario\nasync def one(ctx): ...\n")
     write(project, "inner/matrix.yaml", "kind: ../kind.py\n")
