@@ -70,6 +70,7 @@ def test_inspect_view_opens_a_session_turn_by_turn(talked: Path) -> None:
     library("inspect_ai")
     with viewing(talked / "logs") as address, a_browser() as browser:
         page = browser.new_page()
+        page.set_default_timeout(300_000)  # a busy machine is slow, and a viewer that hangs ends
         page.goto(f"{address}/#/tasks/{min((talked / 'logs').iterdir()).name}")
         page.get_by_text("bill 0").first.click()
         page.get_by_text("TURN 1", exact=False).first.wait_for()

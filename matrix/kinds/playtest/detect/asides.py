@@ -41,7 +41,7 @@ _TAG: Final = re.compile(
     r"(?:[*_]{0,3}:[*_]{0,3}|(?(heading)[*_]{0,3} {0,9}$|(?!)))",
     re.IGNORECASE | re.MULTILINE,
 )
-_ALONE_ON_ITS_LINES: Final = re.compile(r"[>*_\]: ]*\n\s*\n\s*")
+_ALONE_ON_ITS_LINES: Final = re.compile(r"[>*_\]: ]{0,20}\n\s*\n\s*")
 _SECTION_END: Final = re.compile(r"^(?:#{1,6} |(?:-{3,}|\*{3,}|_{3,}) *$)", re.MULTILINE)
 _PARAGRAPH_END: Final = re.compile(r"\n\s*\n")
 _PUBLIC_WORDS: Final = 6

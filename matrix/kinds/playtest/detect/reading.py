@@ -180,8 +180,8 @@ _SAYS_FAREWELL: Final = re.compile(
     re.IGNORECASE,
 )
 _NOTICE: Final = re.compile(
-    r"(?:\A|[.!?\n*_\u2014-]\s*)(?:[A-Z]+ (?:OF [A-Z ]{3,20} )?)?(?:ENDS?|CLOSED|TERMINATED|OVER)"
-    r"(?: OF(?: THE)? [A-Z]+)?[\s.!*_\])]*\Z"
+    r"(?:\A|[.!?\n*_\u2014-]\s{0,20})(?:[A-Z]+ (?:OF [A-Z ]{3,20} )?)?"
+    r"(?:ENDS?|CLOSED|TERMINATED|OVER)(?: OF(?: THE)? [A-Z]+)?[\s.!*_\])]*\Z"
 )
 _HEARSAY: Final = re.compile(
     r"\b(?:they say|people say|it is said|is said|legends?|the (?:story|tale|song) goes|rumou?r"

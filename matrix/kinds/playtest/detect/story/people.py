@@ -245,8 +245,8 @@ def _speaker(text: str, speech: re.Match[str], known: GuidePeople) -> str:
 
 
 _ATTRIBUTED: Final = re.compile(
-    rf"\s{{0,3}}(?:(?:{'|'.join(sorted(SPEECH))}) (?:the )?(?:[A-Z][\w'-]+ ?)+"
-    rf"|(?:[A-Z][\w'-]+ ){{1,3}}(?:{'|'.join(sorted(SPEECH))})\b)"
+    rf"\s{{0,3}}(?:(?:{'|'.join(sorted(SPEECH))}) (?:the )?(?:[A-Z][\w'-]{{1,40}} ?){{1,6}}"
+    rf"|(?:[A-Z][\w'-]{{1,40}} ){{1,3}}(?:{'|'.join(sorted(SPEECH))})\b)"
 )
 
 
