@@ -26,7 +26,7 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -40,6 +40,7 @@ from matrix.kinds.playtest.detect.issues import IssueFound
 from matrix.kinds.playtest.detect.observe import Output, World, observe
 from matrix.kinds.playtest.detect.reading import is_usable
 from matrix.kinds.playtest.setup.state import PlaytestState, Seat
+from matrix.kinds.playtest.table.review import report_of
 from matrix.model.documents.yaml_documents import check, parse_document
 from matrix.model.errors import MatrixError
 from matrix.model.records import Message
@@ -66,7 +67,7 @@ IssueType = Literal[
     "confusion",
     "early_end",
 ]
-TYPES: Final[tuple[str, ...]] = IssueType.__args__  # type: ignore[attr-defined]
+TYPES: Final[tuple[str, ...]] = get_args(IssueType)
 
 
 class _Part(BaseModel):
@@ -107,11 +108,20 @@ class Transcripts(_Part):
 
 
 class Finding(NamedTuple):
-    """An issue that a detector reported; ``heard`` is how many messages there were before it."""
+    """An issue that a detector reported.
+
+    Attributes:
+        turn: Its turn.
+        type: Its type.
+        words: What was found.
+        told: What a judge is told of it.
+        heard: How many messages there were before it.
+    """
 
     turn: int
     type: str
     words: str
+    told: str = ""
     heard: int = 0
 
 
@@ -201,7 +211,7 @@ def read_aloud(transcript: Transcript) -> tuple[list[Finding], list[Message]]:
         _log_said(log, number, said, turn)
         findings = [*findings, *detect_remarks(said, [one.kind for one in findings], text)]
         found += [
-            Finding(number, one.kind, f"{one.subject}: {one.detail}", heard)
+            Finding(number, one.kind, f"{one.subject}: {one.detail}", report_of(one), heard)
             for one in findings
             if one.kind in TYPES
         ]
@@ -279,8 +289,7 @@ def as_case(transcript: Transcript) -> Case:
         for name in TYPES
     }
     reports = [
-        Report(one.type, one.turn, f"{one.type} ({one.words})", _heard(transcript, one, messages))
-        for one in found
+        Report(one.type, one.turn, one.told, _heard(transcript, one, messages)) for one in found
     ]
     return Case(transcript.id, transcript.guide, messages, turns, reports)
 

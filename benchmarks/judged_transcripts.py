@@ -10,19 +10,20 @@ import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 from pydantic import BaseModel, ConfigDict
 
 from matrix.judging.listed import cited
 from matrix.judging.rubric_file import RubricFile, read_rubric
 from matrix.kinds.library import shipped_root
+from matrix.kinds.playtest.setup.options import CheckedIssue
 from matrix.kinds.playtest.table.review import confirming, turn_cited
 from matrix.model.money import NANO_PER_USD
 from matrix.model.records import Message
 from matrix.stats import wilson
 
-RUBRICS: Final = ("contradiction", "character_break", "guide_deviation", "stuck", "early_end")
+RUBRICS: Final[tuple[str, ...]] = get_args(CheckedIssue)
 """Types of issue that a judge is asked about: each has a rubric of its name."""
 
 FAIL, PASS = "FAIL", "PASS"
@@ -125,7 +126,7 @@ class Answer(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     transcript: str
-    kind: Literal["contradiction", "character_break", "guide_deviation", "stuck", "early_end"]
+    kind: CheckedIssue
     report: str = ""
     word: Literal["PASS", "FAIL", "UNCERTAIN"]
     reason: str

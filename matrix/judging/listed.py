@@ -43,9 +43,6 @@ CHOICE: Final = "choice"
 OPPONENT: Final = "opponent"
 """Name that a session finds under among its texts whom it is compared with."""
 
-PRIVATE: Final = "private/"
-"""Begins the channels of what one participant alone was told, and said: its name follows."""
-
 MAX_TRANSCRIPT: Final = 200_000
 """Characters of a transcript that a judge is given; more is cut out of the middle."""
 
@@ -149,7 +146,7 @@ def as_material(messages: Iterable[tuple[int, Message]], title: str = "Messages"
     lines = []
     for number, message in messages:
         text = message.text.replace("\r", "\n").replace("\n", "\n    ")
-        alone = f" ({in_line(message.channel)})" if message.channel.startswith(PRIVATE) else ""
+        alone = f" ({in_line(message.channel)})" if message.heard_by else ""
         lines.append(f"[{number}] {message.speaker}{alone}: {text}")
     return [Part(title, "\n".join(lines), MAX_TRANSCRIPT)]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import orjson
 
@@ -261,6 +261,10 @@ class Answer(NamedTuple):
         return ChatMessage("assistant", self.text, self.tool_calls, carry=self.carry)
 
 
+PRIVATE: Final = "private/"
+"""Begins the channels of what one participant alone was told, and said: its name follows."""
+
+
 class Message(NamedTuple):
     """One line of a session's append-only log.
 
@@ -280,6 +284,11 @@ class Message(NamedTuple):
     turn: int
     label: str = ""
     confidence: float | None = None
+
+    @property
+    def heard_by(self) -> str:
+        """Who alone heard it, or said it for the other's ears alone; empty for anything else."""
+        return self.channel.removeprefix(PRIVATE) if self.channel.startswith(PRIVATE) else ""
 
 
 class Score(NamedTuple):

@@ -209,9 +209,7 @@ def one_line(reason: str) -> str:
 
 def aside_of(message: Message) -> str:
     """`` (aside, Ada)`` for what only Ada hears or says; empty for what all hear."""
-    if not message.channel.startswith("private/"):
-        return ""
-    return f" (aside, {message.channel.removeprefix('private/')})"
+    return f" (aside, {message.heard_by})" if message.heard_by else ""
 
 
 def noted(words: str) -> str:

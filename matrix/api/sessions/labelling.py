@@ -449,5 +449,5 @@ def _cell(text: str) -> str:
 def _line(message: Message) -> str:
     if message.channel == MATERIAL:
         return f"File {message.label}:\n{message.text}"
-    _, private, who = message.channel.partition("private/")
-    return f"{message.speaker}{f' (to {who} alone)' if private else ''}: {message.text}"
+    alone = f" (to {message.heard_by} alone)" if message.heard_by else ""
+    return f"{message.speaker}{alone}: {message.text}"

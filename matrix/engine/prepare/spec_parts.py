@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -93,7 +92,7 @@ def _check_levels(spec: RunSpec, kind: Kind, mistakes: Mistakes) -> None:
                 check(document, kind.options_model, ("options",))
             except BadInput as error:
                 for one in error.mistakes:
-                    if re.split(r"[.\[]", one.path)[1:2] == [name]:
+                    if _top(one.path.removeprefix("options.")) == name:
                         mistakes.fault(("factors", name, index), one.message)
 
 

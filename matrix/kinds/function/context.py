@@ -352,15 +352,12 @@ class ScenarioContext:
             result = await act(self._scope)
         except CallFailed as failed:
             told = (failed.error_class, str(failed))
-            play.fresh[slot] = Record(
-                what, name, digest, self._scope.elapsed_s, None, told, play.code
-            )
+            play.note(slot, Record(what, name, digest, self._scope.elapsed_s, None, told))
             raise
         except SessionStop as stop:
             play.stopped = stop
             raise
-        elapsed = self._scope.elapsed_s
-        play.fresh[slot] = Record(what, name, digest, elapsed, result, None, play.code)
+        play.note(slot, Record(what, name, digest, self._scope.elapsed_s, result))
         return result
 
 

@@ -163,11 +163,10 @@ class Performance:
         """
         if calls <= MOST_IN_A_ROW:
             return
-        where = f" ({self._begun[-1][1]})" if self._begun else ""
         raise KindDefect(
             f"more than {MOST_IN_A_ROW} calls in a row without a checkpoint: a loop without an end "
             "is taken for a mistake; bound it, or write `await ctx.checkpoint()` in it, which "
-            f"begins another turn{where}"
+            f"begins another turn{self._here}"
         )
 
     def begin(self, name: str, where: str, doing: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
@@ -212,6 +211,10 @@ class Performance:
             raise self._mismatch(told, changed)
         return found
 
+    def note(self, slot: str, given: Record) -> None:
+        """What is given at a place now, with the code that it is given to."""
+        self.fresh[slot] = given._replace(code=self.code)
+
     def _changed_since(self, record: Record | None) -> str:
         """What is another thing than when something was recorded; empty if nothing is."""
         if self.plan.changed:
@@ -219,17 +222,21 @@ class Performance:
         codes = {record.code} if record else {one.code for one in self._past.values()}
         return "" if codes <= {self.code, ""} else "changed code"
 
+    @property
+    def _here(self) -> str:
+        """Where the code is that did this, in brackets; empty before it has begun anything."""
+        return f" ({self._begun[-1][1]})" if self._begun else ""
+
     def _mismatch(self, told: str, changed: str) -> SessionStop:
-        where = f" ({self._begun[-1][1]})" if self._begun else ""
         if changed:
             return DigestMismatch(
                 f"played again with {changed}, the function {told}; go on from an earlier turn, or "
-                f"begin a new run{where}"
+                f"begin a new run{self._here}"
             )
         return KindDefect(
             f"{_AGAIN}: played again, the function {told}; it has to do the same when it is given "
             "the same: draws from ctx.rng, time from ctx.elapsed_s, the world through ctx.effect"
-            f"{where}"
+            f"{self._here}"
         )
 
     def over(self) -> None:

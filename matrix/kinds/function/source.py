@@ -106,14 +106,6 @@ def scenarios_in(source: Source) -> dict[str, Scenario]:
     return found
 
 
-@lru_cache(maxsize=64)
-def _lines_of(source: Source, name: str) -> list[int]:
-    """Where the module itself defines a function or class of this name."""
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    body = ast.parse(source.text).body
-    return [one.lineno for one in body if isinstance(one, kinds) and one.name == name]
-
-
 def scenario_in(source: Source, name: str) -> Scenario:
     """What a file declares to be a kind.
 
@@ -170,19 +162,30 @@ def may_score(source: Source, scenario: str) -> bool:
 
 def place_of(source: Source, scenario: str) -> str:
     """Where a function or class begins: the file's name, and the line where it can be found."""
-    lines = [
-        one.lineno for one in _own_code(source, scenario) if getattr(one, "name", "") == scenario
-    ]
-    return ":".join([Path(source.file).name, *map(str, lines[-1:])])
+    return ":".join([Path(source.file).name, *map(str, _lines_of(source, scenario)[-1:])])
+
+
+def _lines_of(source: Source, scenario: str) -> list[int]:
+    """Where the module itself defines a function or class of this name."""
+    code = _own_code(source, scenario)
+    return [one.lineno for one in code if getattr(one, "name", "") == scenario]
 
 
 def _own_code(source: Source, scenario: str) -> list[ast.stmt]:
     """The statements of the file without its other scenarios; none if it cannot be read."""
+    return [
+        one
+        for one in _statements(source)
+        if not (_declares(one) and getattr(one, "name", "") != scenario)
+    ]
+
+
+@lru_cache(maxsize=64)
+def _statements(source: Source) -> tuple[ast.stmt, ...]:
     try:
-        body = ast.parse(source.text).body
+        return tuple(ast.parse(source.text).body)
     except (SyntaxError, ValueError, RecursionError):
-        return []  # whoever runs it says so
-    return [one for one in body if not (_declares(one) and getattr(one, "name", "") != scenario)]
+        return ()  # whoever runs it says so
 
 
 def _without_inner(function: ast.AST) -> Iterator[ast.AST]:

@@ -22,7 +22,7 @@ REASONS: dict[Reason, str] = {
     "failure gate not passed": "a better score is not enough: a winner must also be shown to fail "
     "at most {margin} percentage points more often{where}.",
     "inside the margin": "every difference that the data allow is smaller than the margin.",
-    "beats every other variant": "it is better than each other variant by more than chance "
+    "beats every other variant": "it is better than {others} by more than chance "
     "explains, and shown to fail at most {margin} percentage points more often{where}.",
     "interval includes 0": "what the data allow includes no difference at all.",
     "stopped early": "looks at the scores had settled it, so the rest was not played.",
@@ -34,7 +34,7 @@ REASONS: dict[Reason, str] = {
 """What each reason of a verdict says to people."""
 
 _ON_SCORES: dict[Reason, str] = {
-    "beats every other variant": "it is better than each other variant by more than chance "
+    "beats every other variant": "it is better than {others} by more than chance "
     "explains; who fails more often is not known.",
 }
 """The same where failures are not told, so that any number of them is allowed."""
@@ -52,8 +52,9 @@ def reason_told(reason: Reason, unit: str, failure_margin: float, *, some_out: b
     words = REASONS | _ON_SCORES if failure_margin >= 1.0 else REASONS
     # imported results have units or rows, and no spec that could say it
     where = "" if unit in ("unit", "row") else " (compare.failure_margin)"
-    told = words[reason].format(unit=unit, margin=f"{100 * failure_margin:g}", where=where)
-    return told.replace("each other variant", "each that is not out", 1) if some_out else told
+    others = "each that is not out" if some_out else "each other variant"
+    margin = f"{100 * failure_margin:g}"
+    return words[reason].format(unit=unit, margin=margin, where=where, others=others)
 
 
 FLAGS: Mapping[Flag, str] = {

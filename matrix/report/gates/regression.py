@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 
+import numpy as np
+
 from matrix.engine.run.interim_looks import declared_rules
 from matrix.model.metrics import FAILED
 from matrix.model.records import JSON
@@ -119,7 +121,8 @@ class Regression:
     @property
     def lacks_baseline(self) -> bool:
         """Whether the rounds that are needed would have no partner, as the baseline ends before."""
-        return bool(self.extra) and self.rounds + (self.extra or 0) > self.baseline_has
+        extra = self.extra or 0
+        return extra > 0 and self.rounds + extra > self.baseline_has
 
 
 def regression(matchup: Matchup, metric: str | None = None, margin: float = 0.0) -> Regression:
@@ -167,6 +170,8 @@ def regression(matchup: Matchup, metric: str | None = None, margin: float = 0.0)
         and errored is not None
         and more_often_of_all(errored, rules.alpha, seen.per_effective)
     )
+    left_out = left_out_of(matchup, chosen)
+    more = left_out.rounds if left_out and left_out.run == matchup.variants[BASELINE] else 0
     found = Regression(
         kind="not_enough_data" if erred else kind,
         metric=chosen,
@@ -182,8 +187,8 @@ def regression(matchup: Matchup, metric: str | None = None, margin: float = 0.0)
         failure_margin=rules.failure_margin,
         failures_kind=failed,
         extra=None if broke or erred else _extra(scores, failures, rounds, rules.failure_margin),
-        baseline_has=_rounds_of_baseline(matchup),
-        left_out=left_out_of(matchup, chosen),
+        baseline_has=len(np.unique(matchup.units)) + more,
+        left_out=left_out,
         all_failed=all_failed,
         broke=broke,
         errored=errored,
@@ -194,12 +199,6 @@ def regression(matchup: Matchup, metric: str | None = None, margin: float = 0.0)
     )
     found = replace(found, other=changes_between(*matchup.sources))
     return replace(found, sentence=_sentence(found, matchup))
-
-
-def _rounds_of_baseline(matchup: Matchup) -> int:
-    alone = matchup.alone
-    more = 0 if alone is None or int(alone.sides[0]) != BASELINE else len(set(alone.units.tolist()))
-    return len(set(matchup.units.tolist())) + more
 
 
 def _on_scores(table: RoundTable, margin: float, rules: Rules) -> GateDecision:

@@ -122,10 +122,8 @@ def _verdict(study: Study, width: int) -> str:
 def verdict_facts(study: Study) -> list[tuple[str, str]]:
     """What stands below a verdict: what to do, why, what to mind; each with a word for it."""
     verdict = study.verdict
-    margin, some_out = (
-        verdict.rules.failure_margin,
-        any(one.why != "score" for one in verdict.beaten),
-    )
+    margin = verdict.rules.failure_margin
+    some_out = any(one.why != "score" for one in verdict.beaten)
     facts = [("so", _advice(study))] if study.advice else []
     facts += [
         ("because", reason_told(reason, study.unit, margin, some_out=some_out))

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final, Literal
 
-from matrix.judging.listed import PRIVATE
 from matrix.kinds.context import MessageLog
 from matrix.kinds.playtest.detect.asides import heard
 from matrix.kinds.playtest.detect.reading import spoken
@@ -19,7 +18,7 @@ from matrix.kinds.playtest.setup.prompts import (
     private_reply,
     questions_request,
 )
-from matrix.model.records import ChatMessage, Message
+from matrix.model.records import PRIVATE, ChatMessage, Message
 
 TABLE: Final = "table"
 NARRATOR: Final = "narrator"

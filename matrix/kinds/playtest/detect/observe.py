@@ -110,7 +110,7 @@ class Output(NamedTuple):
 def observe(
     state: PlaytestState, output: Output, world: World, log: MessageLog, stuck_after: int
 ) -> Observation:
-    """Take a narrator's output into account.
+    """Take a narrator's output into account; what was found in it is not among its counts yet.
 
     Args:
         state: The state before it.
@@ -147,7 +147,7 @@ def observe(
             findings.append(found)
     if any(found.kind == "breakdown" for found in findings):
         told = told.model_copy(update={"blanks": state.blanks + 1})
-    return Observation(count_issues(told, findings), findings)
+    return Observation(told, findings)
 
 
 def _stands_still(
@@ -485,11 +485,3 @@ def count_issues(state: PlaytestState, findings: Sequence[IssueFound]) -> Playte
     if not new:
         return state
     return state.model_copy(update={"issues": dict(Counter(state.issues) + new)})
-
-
-def uncount_issues(state: PlaytestState, findings: Sequence[IssueFound]) -> PlaytestState:
-    """The state without ``findings``, which were among its counts."""
-    taken = Counter(found.kind for found in findings)
-    if not taken:
-        return state
-    return state.model_copy(update={"issues": dict(Counter(state.issues) - taken)})

@@ -179,7 +179,6 @@ def _conversation(
         if message.speaker == history.SYSTEM:
             continue
         speaker = message.speaker
-        private = message.channel.removeprefix("private/")
         yield HistoryMessage(
             role=(
                 "narrator"
@@ -193,7 +192,7 @@ def _conversation(
             timestamp=times.get(message.turn, 0.0),
             player=names.get(speaker, speaker),
             classification=message.label if message.label in OUTPUT_TYPES else None,
-            private=private if private != message.channel else None,
+            private=message.heard_by or None,
         )
 
 
@@ -254,9 +253,8 @@ def private_moments(events: Sequence[Event], log: Sequence[Message]) -> list[Pri
     for place, message in enumerate(log):
         if message.label != PRIVATE or message.speaker != history.NARRATOR:
             continue
-        if not message.channel.startswith("private/"):
+        if not (target := message.heard_by):
             continue
-        target = message.channel.removeprefix("private/")
         reply = next(
             (
                 later.text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, get_args
 
 from pydantic import (
     AfterValidator,
@@ -217,7 +217,7 @@ class PlaytestOptions(BaseModel):
     )
     check_issues: tuple[CheckedIssue, ...] = Field(
         default=(),
-        max_length=len(CheckedIssue.__args__),  # type: ignore[attr-defined]
+        max_length=len(get_args(CheckedIssue)),
         description="Issues that the judge is asked about: contradiction, character_break, "
         "guide_deviation, stuck, early_end. What patterns report counts unless it passes it; where "
         "they report none and its marks hint at one, it reads the session: what it finds counts.",

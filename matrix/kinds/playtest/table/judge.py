@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import Final
 
 from matrix.judging.asking import Judge, Judged, judge_transcript
-from matrix.judging.listed import PRIVATE
 from matrix.judging.request import Part
 from matrix.judging.rubric import Criterion, Rubric
 from matrix.judging.verdict import RubricVerdict, scores_form
@@ -78,13 +77,12 @@ def transcript(log: MessageLog) -> str:
 def _lines(messages: Iterable[Message]) -> Iterable[str]:
     turn = -1
     for message in messages:
-        private = message.channel.removeprefix(PRIVATE)
-        if message.channel != TABLE and private == message.channel:
+        if message.channel != TABLE and not message.heard_by:
             continue
         if message.turn != turn:
             turn = message.turn
             yield f"\n[turn {turn}]" if turn else "[before the story]"
-        yield _line(message, "" if message.channel == TABLE else private)
+        yield _line(message, message.heard_by)
 
 
 def _line(message: Message, private: str) -> str:

@@ -8,7 +8,6 @@ found nothing amiss.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final, NamedTuple
@@ -23,7 +22,7 @@ from matrix.judging.verdict_line import LineVerdict
 from matrix.kinds.context import Context
 from matrix.kinds.playtest.detect.history import NARRATOR, TABLE
 from matrix.kinds.playtest.detect.issues import ERROR, IssueFound, quoted
-from matrix.kinds.playtest.detect.observe import count_issues, uncount_issues
+from matrix.kinds.playtest.detect.observe import count_issues
 from matrix.kinds.playtest.setup import roles
 from matrix.kinds.playtest.setup.state import PlaytestState
 from matrix.kinds.playtest.table.judge import MAX_GUIDE
@@ -80,8 +79,12 @@ def report_of(found: IssueFound) -> str:
 
 
 async def confirm_issues(
-    ctx: Context, table: TurnTable, state: PlaytestState, text: str, findings: Sequence[IssueFound]
-) -> tuple[PlaytestState, list[IssueFound]]:
+    ctx: Context,
+    table: TurnTable,
+    known: Mapping[str, int],
+    text: str,
+    findings: Sequence[IssueFound],
+) -> list[IssueFound]:
     """Ask about what rules report of the newest output, and keep what the judge does not pass.
 
     A judge that cannot tell, or cannot be read or reached, leaves a report as it is.
@@ -89,44 +92,42 @@ async def confirm_issues(
     Args:
         ctx: The session's context, before the output stands in its log.
         table: What is played, with the rubrics.
-        state: The session's state, with the findings among its counts.
+        known: Type -> issues that the session had before.
         text: The output.
         findings: What rules found in it.
 
     Returns:
-        State and findings without those that the judge passed; each of them is an event.
+        Findings without those that the judge passed; each of them is an event.
 
     Raises:
         SessionStop: The session must end.
     """
     if not table.rubrics:
-        return state, list(findings)
-    new = Counter(found.kind for found in findings)
+        return list(findings)
     asked = [
         found
         for found in findings
         if found.kind in table.rubrics
         and found.kind not in _COUNTED
-        and state.issues.get(found.kind, 0) - new[found.kind] < BEYOND_DOUBT
+        and known.get(found.kind, 0) < BEYOND_DOUBT
     ]
     newest = Message(TABLE, NARRATOR, text, ctx.turn)
-    said = [*_said(ctx), (len(ctx.log), newest)]
+    told = as_material([*_said(ctx), (len(ctx.log), newest)]) if asked else []
 
     async def ask(scope: Context, found: IssueFound) -> Reading | None:
         rubric = confirming(table.rubrics[found.kind])
-        parts = [_guide(table), Part(REPORT, report_of(found)), *as_material(said)]
+        parts = [_guide(table), Part(REPORT, report_of(found)), *told]
         return await _judge(scope, found.kind, rubric, parts)
 
     # also where there is nothing to ask: the places of later calls are the same whatever was found
     readings = await ctx.parallel([partial(ask, found=found) for found in asked])
-    withdrawn: list[IssueFound] = []
+    passed: set[int] = set()
     for found, reading in zip(asked, readings, strict=True):
         if reading is not None and reading.verdict.word == "PASS":
-            withdrawn.append(found)
-            told = f"{quoted(reading.verdict.reason, 300)} (a rule reported {report_of(found)})"
-            ctx.event("not_confirmed", subject=found.kind, detail=told)
-    kept = [found for found in findings if not any(found is one for one in withdrawn)]
-    return uncount_issues(state, withdrawn), kept
+            passed.add(id(found))
+            why = f"{quoted(reading.verdict.reason, 300)} (a rule reported {report_of(found)})"
+            ctx.event("not_confirmed", subject=found.kind, detail=why)
+    return [found for found in findings if id(found) not in passed]
 
 
 async def review_issues(
@@ -146,11 +147,16 @@ async def review_issues(
     Raises:
         SessionStop: The session must end.
     """
-    for kind in table.options.check_issues:
-        ended = state.concluded or kind != "early_end"
-        if not (ended and is_unsure(kind, state.issues, judged)):
-            continue
-        found = await _review(ctx, table, kind)
+    asked = [
+        kind
+        for kind in table.options.check_issues
+        if state.concluded or kind != "early_end"
+        if is_unsure(kind, state.issues, judged)
+    ]
+    said = _said(ctx) if asked else []
+    parts = [_guide(table), *as_material(said)]
+    for kind in asked:
+        found = await _review(ctx, table, kind, dict(said), parts)
         if found is not None:
             turn, issue = found
             record_findings(ctx, [issue], turn)
@@ -173,15 +179,19 @@ def is_unsure(kind: str, found: Mapping[str, int], judged: Sequence[Judged[Rubri
     return any(mark is None or mark < NOTHING_AMISS for mark in marks)
 
 
-async def _review(ctx: Context, table: TurnTable, kind: str) -> tuple[int, IssueFound] | None:
+async def _review(
+    ctx: Context,
+    table: TurnTable,
+    kind: str,
+    said: Mapping[int, Message],
+    parts: Sequence[Part],
+) -> tuple[int, IssueFound] | None:
     """The issue with the turn that it is in; ``None`` where there is none, or nobody can tell."""
-    said = _said(ctx)
-    parts = [_guide(table), *as_material(said)]
     reading = await _judge(ctx, kind, table.rubrics[kind], parts)
     if reading is None or reading.verdict.word != "FAIL":
         return None
     reason = reading.verdict.reason
-    turn = turn_cited(reason, dict(said))
+    turn = turn_cited(reason, said)
     if turn is None:
         told = f"{reading.model} names no message of the narrator: {quoted(reason, 300)}"
         ctx.event("not_reviewed", subject=kind, detail=told, severity="warning")

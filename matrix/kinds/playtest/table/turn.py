@@ -95,8 +95,9 @@ async def play_turn(ctx: Context, state: PlaytestState) -> PlaytestState:
     label = await _classify(ctx, table, state, messages[-1].content, text)
     output = Output.of(ctx.turn, text, label, _route(text, label, state.names))
     state, findings = observe(state, output, table.world, ctx.log, table.options.stuck_after)
-    state, findings = await confirm_issues(ctx, table, state, text, findings)
+    findings = await confirm_issues(ctx, table, state.issues, text, findings)
     record_findings(ctx, findings)
+    state = count_issues(state, findings)
     _log_output(ctx, output.parts, label)
     if label.concluded or closes(text):
         ctx.end("completed", CONCLUDED)
