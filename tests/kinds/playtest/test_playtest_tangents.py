@@ -62,6 +62,32 @@ def test_a_tangent_lasts_from_leaving_the_story_until_the_group_is_back_at_it() 
     assert (values["recovery_rate"], values["segue_quality"]) == (1.0, 4.0)
 
 
+@pytest.mark.parametrize(("taken_up", "woven"), [(True, True), (False, False), (None, False)])
+def test_what_no_cue_shows_the_classifier_says(taken_up: bool | None, woven: bool) -> None:
+    """Who talked of it goes by its words, and so does what the story would have to take up."""
+    about = "last night's match"
+    back = {"segue": "natural", "segue_quality": 4, "taken_up": taken_up}
+    labels = {
+        3: label("clarification", group_off_story=True, tangent=about),
+        4: label("tangent-response", tangent=about, **back),
+        5: label("clarification"),
+    }
+
+    def say(name: str, turn: int) -> str:
+        found = turn == 2 and name == who
+        return "Did anyone catch the match last night?" if found else "I nod."
+
+    who = ""
+    who = play(Script(), max_turns=1).prelude[1]["name"]
+    played = play(Script(labels=labels, say=say, relay=off_until(3)), max_turns=8)
+    (event,) = played.of_kind("tangent")
+    assert event.subject == who
+    assert event.data is not None
+    assert (event.data["about"], event.data["woven"]) == (about, woven)
+    assert "about: last night's match" in event.detail
+    assert played.values["tangent_woven"] == woven
+
+
 AWAY = label("clarification", group_off_story=True)
 HOOK = label("tangent-response", segue="natural", segue_quality=4)
 

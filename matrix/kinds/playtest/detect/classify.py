@@ -29,6 +29,8 @@ class Classification(NamedTuple):
         pulse: Title of the pulse, if it is one.
         private_target: Name of the player addressed alone, as written; empty without one.
         group_off_story: Whether the group's message before it was off the story.
+        tangent: What the group talked of then, in a few words; empty where that is not said.
+        taken_up: Whether the output makes something of that in the story; ``None`` if not said.
         segue: ``natural``, ``forced`` or empty.
         segue_quality: 1.0 to 5.0, if given.
         concluded: Whether the story has ended.
@@ -42,6 +44,8 @@ class Classification(NamedTuple):
     segue: str = ""
     segue_quality: float | None = None
     concluded: bool = False
+    tangent: str = ""
+    taken_up: bool | None = None
 
 
 def _nullable(kind: str, **more: Any) -> dict[str, Any]:
@@ -56,6 +60,8 @@ SCHEMA: Final[Mapping[str, Any]] = {
         "pulse": _nullable("string"),
         "private_target": _nullable("string"),
         "group_off_story": {"type": "boolean"},
+        "tangent": _nullable("string"),
+        "taken_up": _nullable("boolean"),
         "segue": _nullable("string", enum=["natural", "forced", None]),
         "segue_quality": _nullable("number", minimum=1, maximum=5),
         "concluded": {"type": "boolean"},
@@ -66,6 +72,8 @@ SCHEMA: Final[Mapping[str, Any]] = {
         "pulse",
         "private_target",
         "group_off_story",
+        "tangent",
+        "taken_up",
         "segue",
         "segue_quality",
         "concluded",
@@ -102,6 +110,10 @@ def parse_label(answer: str) -> Classification | None:
         segue=segue if segue in ("natural", "forced") else "",
         segue_quality=_number(found.get("segue_quality"), 1.0, 5.0),
         concluded=_truth(found.get("concluded")),
+        tangent=_text(found.get("tangent"))[:80],
+        taken_up=_truth(told)
+        if (told := found.get("taken_up")) not in (None, "", "null")
+        else None,
     )
 
 

@@ -136,6 +136,7 @@ class EndedTangent(NamedTuple):
         subjects: How many it had.
         woven: The story took something of it up.
         led: The narrator led back; else the group came back by itself.
+        about: What it began with in the group's words, where that is known.
     """
 
     since: int
@@ -147,6 +148,7 @@ class EndedTangent(NamedTuple):
     subjects: int = 1
     woven: bool = False
     led: bool = True
+    about: str = ""
 
     @property
     def method(self) -> str:
@@ -193,6 +195,7 @@ class EndedTangent(NamedTuple):
             "intensity": self.intensity,
             "woven": self.woven,
             "method": self.method,
+            **({"about": self.about} if self.about else {}),
         }
 
     @property
@@ -200,6 +203,7 @@ class EndedTangent(NamedTuple):
         """Its facts as ``key: value`` pairs, for people."""
         parts = [f"turns: {self.since}-{self.until}", f"recovery: {self.recovery}"]
         parts += [f"type: {self.kind}", f"method: {self.method}"]
+        parts += [f"about: {self.about}"] if self.about else []
         if self.quality is not None:
             parts.append(f"segue: {self.quality:g}")
         return "; ".join([*parts, f"intensity: {self.intensity}"])
@@ -211,6 +215,7 @@ class Left(NamedTuple):
     name: str
     kind: str
     words: tuple[str, ...]
+    about: str = ""
 
 
 class Met(NamedTuple):
@@ -226,6 +231,7 @@ class Met(NamedTuple):
         segue: ``natural``, ``forced`` or empty.
         quality: Quality of the segue from 1 to 5, if known.
         left: Who seems to have left the story in the turn before, and for what.
+        taken_up: Whether it makes something of the tangent, where somebody who read it says so.
     """
 
     turn: int
@@ -237,6 +243,7 @@ class Met(NamedTuple):
     segue: str = ""
     quality: float | None = None
     left: Left | None = None
+    taken_up: bool | None = None
 
 
 def follow(book: TangentBook, met: Met) -> tuple[TangentBook, EndedTangent | None]:
@@ -246,12 +253,14 @@ def follow(book: TangentBook, met: Met) -> tuple[TangentBook, EndedTangent | Non
     if not book.since:
         if not met.off_story:
             return book, None
-        update = {"since": met.turn, "initiator": "", "kind": OTHER, "subjects": 1, "words": ()}
+        update = {"since": met.turn, "initiator": "", "kind": OTHER, "subjects": 1}
+        update |= {"words": (), "about": ""}
         if met.left is not None:
             update |= {
                 "initiator": met.left.name,
                 "kind": met.left.kind,
                 "words": met.left.words,
+                "about": met.left.about,
             }
         book = book.model_copy(update=update)
     elif met.off_story and met.left is not None and _is_another(book, met.left):
@@ -262,7 +271,8 @@ def follow(book: TangentBook, met: Met) -> tuple[TangentBook, EndedTangent | Non
     book = book.model_copy(
         update={
             "returned": met.turn if leads else 0,
-            "took_up": leads and takes_up(book, met.told),
+            "took_up": leads
+            and (takes_up(book, met.told) if met.taken_up is None else met.taken_up),
             "segue": met.segue,
             "quality": met.quality if met.segue else None,
         }
@@ -309,6 +319,7 @@ def close(
         max(1, book.subjects),
         woven,
         bool(book.segue),
+        book.about,
     )
     return (
         TangentBook(
@@ -342,20 +353,33 @@ def tangent_patience(handled: Sequence[float]) -> float | None:
 
 
 def left_by(
-    said: Sequence[tuple[str, str]], relay: str, story_words: Collection[str]
+    said: Sequence[tuple[str, str]], relay: str, story_words: Collection[str], about: str = ""
 ) -> Left | None:
     """Who left the story in a turn, as far as wording shows.
 
-    Where no player stands out, what the spokesperson said goes by.
+    Where no player stands out, whoever talked of what the turn was ``about``, where that is known;
+    else what the spokesperson said goes by.
     """
     name = initiator_of(said, story_words)
+    if not name and about:
+        return _who_talked_of(about, said)
     text = next(
         (text for who, text in said if who == name), relay if looks_off_story(relay) else ""
     )
     if not text:
         return None
     own = carried(text) - {stem for word in story_words for stem in carried(word)}
-    return Left(name, kind_of(text), tuple(sorted(own))[:WORDS_KEPT])
+    return Left(name, kind_of(text), tuple(sorted(own))[:WORDS_KEPT], about)
+
+
+def _who_talked_of(about: str, said: Sequence[tuple[str, str]]) -> Left:
+    """The first of those who share most words with it; nobody where none shares any."""
+    words = carried(about)
+    shared = [(len(words & carried(text)), name, text) for name, text in said]
+    most, name, text = max(shared, key=lambda one: one[0], default=(0, "", ""))
+    if not most:
+        name, text = "", ""
+    return Left(name, kind_of(f"{about} {text}"), tuple(sorted(words))[:WORDS_KEPT], about)
 
 
 def initiator_of(said: Sequence[tuple[str, str]], story_words: Collection[str]) -> str:

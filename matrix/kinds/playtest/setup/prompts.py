@@ -210,6 +210,9 @@ def classifier_system() -> str:
         '- "pulse": a title of at most six words if the type is pulse, else null.\n'
         '- "private_target": the name of the one player addressed alone, else null.\n'
         '- "group_off_story": true if the group\'s message before it was off the story.\n'
+        '- "tangent": what it talked of instead, in at most six of its own words, else null.\n'
+        '- "taken_up": true if the narrator made that, or something of it, a part of the story, '
+        "false if not; null if the group was at the story.\n"
         '- "segue": "natural" or "forced" if the narrator led the group back to the story, '
         "else null.\n"
         '- "segue_quality": 1 to 5 if there is a segue, else null.\n'

@@ -33,7 +33,8 @@ class Seat(_Small):
 class TangentBook(_Small):
     """The tangent under way (``since`` is 0 without one) and sums over those that are over.
 
-    ``kind`` is what the one under way began with, ``subjects`` how many it has had, and ``words``
+    ``kind`` is what the one under way began with, ``about`` the same in the group's words where
+    somebody who read it says so, ``subjects`` how many it has had, and ``words``
     those by which the narrator would take it up. ``handled`` is how each that is over
     was met, from 0 to 1, in order. ``returned`` is the turn of the newest output if that has led
     back to the story (else 0), with ``segue``, ``quality`` and whether it ``took_up`` the tangent:
@@ -44,6 +45,7 @@ class TangentBook(_Small):
     since: int = 0
     initiator: str = ""
     kind: str = ""
+    about: str = ""
     subjects: int = 0
     words: tuple[str, ...] = ()
     woven: int = 0
