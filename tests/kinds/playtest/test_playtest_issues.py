@@ -28,7 +28,8 @@ from matrix.kinds.playtest.detect.story.prose import sentences
 from matrix.kinds.playtest.detect.strangers import known_words
 from matrix.kinds.playtest.detect.tangents import has_forced_segue
 from matrix.kinds.playtest.setup.state import Fact
-from tests.kinds.playtest.script import PROSE
+from tests.kinds.playtest.script import PROSE, Script
+from tests.kinds.playtest.test_playtest_session import play
 
 LONG = f"{PROSE[0]} {PROSE[1]}"
 STOCK = (*PROSE[:5], *(" ".join(text.split()[:6]) for text in PROSE[5:]), "What do you do?")
@@ -357,6 +358,33 @@ def test_what_players_hold_against_the_narrator(said: str, kinds: list[str]) -> 
     known = ["contradiction", "character_break"]
     left = [kind for kind in kinds if kind not in known]
     assert [one.kind for one in detect_remarks([("Bo", said)], known)] == left
+
+
+@pytest.mark.parametrize(
+    ("ann", "absent", "found"),
+    [
+        ("I wait.", ["Bo"], []),
+        ("I wait.", ["Ann"], ["Bo"]),
+        ("I don't get it.", ["Bo"], ["Ann, Bo"]),
+        ("I don't get it.", ["Ann", "Bo"], []),
+    ],
+)
+def test_who_loses_track_by_habit_makes_no_confusion_alone(
+    ann: str, absent: list[str], found: list[str]
+) -> None:
+    said = [("Ann", ann), ("Bo", "Sorry, I lost track.")]
+    assert [one.subject for one in detect_remarks(said, absent=absent)] == found
+
+
+def test_a_drifter_that_is_lost_is_none_of_the_narrators_confusions() -> None:
+    """The same words of a joker are one; which archetypes lose track is said in their files."""
+
+    def confused(archetype: str) -> float:
+        group = {"archetypes": [archetype], "group_size_min": 2, "group_size_max": 2}
+        lost = Script(say=lambda name, turn: "Sorry, I lost track." if turn == 3 else "I nod.")
+        return play(lost, max_turns=6, options=group).values["confusion_events"]
+
+    assert (confused("drifter"), confused("joker")) == (0.0, 1.0)
 
 
 # --- contradictions ------------------------------------------------------------------------------

@@ -68,8 +68,8 @@ def test_what_no_cue_shows_the_classifier_says(taken_up: bool | None, woven: boo
     about = "last night's match"
     back = {"segue": "natural", "segue_quality": 4, "taken_up": taken_up}
     labels = {
-        3: label("clarification", group_off_story=True, tangent=about),
-        4: label("tangent-response", tangent=about, **back),
+        3: label("clarification", group_off_story=True, tangent=about, tangent_type="media"),
+        4: label("tangent-response", tangent=about, tangent_type="media", **back),
         5: label("clarification"),
     }
 
@@ -84,6 +84,7 @@ def test_what_no_cue_shows_the_classifier_says(taken_up: bool | None, woven: boo
     assert event.subject == who
     assert event.data is not None
     assert (event.data["about"], event.data["woven"]) == (about, woven)
+    assert event.data["type"] == "media"
     assert "about: last night's match" in event.detail
     assert played.values["tangent_woven"] == woven
 

@@ -9,7 +9,7 @@ in the story (``That's it?``) count where the output gives them their meaning.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Final, NamedTuple
 
 from matrix.kinds.playtest.detect.issues import (
@@ -188,7 +188,10 @@ _WAS_THAT_ALL: Final = re.compile(
 
 
 def detect_remarks(
-    said: Sequence[tuple[str, str]], known: Sequence[str] = (), told: str = ""
+    said: Sequence[tuple[str, str]],
+    known: Sequence[str] = (),
+    told: str = "",
+    absent: Collection[str] = (),
 ) -> list[IssueFound]:
     """What players' reactions say of the narration: that they are lost, or that it is not right.
 
@@ -196,9 +199,10 @@ def detect_remarks(
         said: Players and what each said.
         known: Kinds of issues that were found in the output itself.
         told: The output, in which some words of players have their meaning.
+        absent: Players who lose track by habit.
     """
     repeated = "loop" in known
-    confusion = detect_confusion(said, repeated=repeated or "breakdown" in known)
+    confusion = detect_confusion(said, absent, repeated=repeated or "breakdown" in known)
     found = [confusion] if confusion else []
     if repeated:
         return found

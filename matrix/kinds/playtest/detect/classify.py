@@ -11,7 +11,7 @@ from matrix.kinds.playtest.detect.asides import addressed_alone, split_tagged
 from matrix.kinds.playtest.detect.reading import closes, marker_of, read, title_of
 from matrix.kinds.playtest.detect.story.beats import stems, tells_a_beat
 from matrix.kinds.playtest.detect.tangents import has_forced_segue, looks_off_story
-from matrix.kinds.playtest.setup.vocabulary import OUTPUT_TYPES
+from matrix.kinds.playtest.setup.vocabulary import OUTPUT_TYPES, TANGENT_TYPES
 
 PULSE, TANGENT, PRIVATE, CLARIFICATION, RECAP = OUTPUT_TYPES
 
@@ -30,6 +30,7 @@ class Classification(NamedTuple):
         private_target: Name of the player addressed alone, as written; empty without one.
         group_off_story: Whether the group's message before it was off the story.
         tangent: What the group talked of then, in a few words; empty where that is not said.
+        tangent_type: One of ``TANGENT_TYPES``; empty where that is not said.
         taken_up: Whether the output makes something of that in the story; ``None`` if not said.
         segue: ``natural``, ``forced`` or empty.
         segue_quality: 1.0 to 5.0, if given.
@@ -45,6 +46,7 @@ class Classification(NamedTuple):
     segue_quality: float | None = None
     concluded: bool = False
     tangent: str = ""
+    tangent_type: str = ""
     taken_up: bool | None = None
 
 
@@ -61,6 +63,7 @@ SCHEMA: Final[Mapping[str, Any]] = {
         "private_target": _nullable("string"),
         "group_off_story": {"type": "boolean"},
         "tangent": _nullable("string"),
+        "tangent_type": _nullable("string", enum=[*TANGENT_TYPES, None]),
         "taken_up": _nullable("boolean"),
         "segue": _nullable("string", enum=["natural", "forced", None]),
         "segue_quality": _nullable("number", minimum=1, maximum=5),
@@ -73,6 +76,7 @@ SCHEMA: Final[Mapping[str, Any]] = {
         "private_target",
         "group_off_story",
         "tangent",
+        "tangent_type",
         "taken_up",
         "segue",
         "segue_quality",
@@ -101,6 +105,7 @@ def parse_label(answer: str) -> Classification | None:
     if kind not in OUTPUT_TYPES:
         return None
     segue = _text(found.get("segue")).lower()
+    about = _text(found.get("tangent_type")).lower()
     return Classification(
         type=kind,
         confidence=_number(found.get("confidence"), 0.0, 1.0) or 0.0,
@@ -111,9 +116,8 @@ def parse_label(answer: str) -> Classification | None:
         segue_quality=_number(found.get("segue_quality"), 1.0, 5.0),
         concluded=_truth(found.get("concluded")),
         tangent=_text(found.get("tangent"))[:80],
-        taken_up=_truth(told)
-        if (told := found.get("taken_up")) not in (None, "", "null")
-        else None,
+        tangent_type=about if about in TANGENT_TYPES else "",
+        taken_up=_truth_if_told(found.get("taken_up")),
     )
 
 
@@ -131,6 +135,11 @@ def _number(value: object, low: float, high: float) -> float | None:
 
 def _truth(value: object) -> bool:
     return value is True or (isinstance(value, str) and value.strip().lower() == "true")
+
+
+def _truth_if_told(value: object) -> bool | None:
+    said = isinstance(value, bool) or (isinstance(value, str) and _text(value) != "")
+    return _truth(value) if said else None
 
 
 _RECAP: Final = re.compile(

@@ -7,7 +7,7 @@ are lower bounds; the judge's ``coherence`` sees what rules cannot.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from matrix.kinds.playtest.detect.loops import find_repetition
@@ -292,12 +292,13 @@ _LOST_HINTS: Final = (
 
 
 def detect_confusion(
-    said: Sequence[tuple[str, str]], *, repeated: bool = False
+    said: Sequence[tuple[str, str]], absent: Collection[str] = (), *, repeated: bool = False
 ) -> IssueFound | None:
     """Players who say that they cannot follow; an error when it is half of the group or more.
 
     Args:
         said: Players and what each said.
+        absent: Those who lose track by habit: nothing is made of it where nobody else is lost.
         repeated: The output was a loop: to say that one has heard it is no confusion.
     """
     together = "\n".join(text for _, text in said).lower().replace("\u2019", "'")
@@ -307,7 +308,7 @@ def detect_confusion(
     if not lost and not repeated:
         asking = [(name, text) for name, text in said if _asks_back(text)]
         lost = asking if len(asking) >= _TOGETHER else []
-    if not lost:
+    if all(name in absent for name, _ in lost):
         return None
     severity = ERROR if len(lost) >= 2 and len(lost) * 2 >= len(said) else WARNING
     who = ", ".join(name for name, _ in lost)

@@ -284,7 +284,7 @@ def _tangent(
             leads=label.type not in (TANGENT, PRIVATE),
             segue="forced" if output.announced and (off_story or running) else label.segue,
             quality=label.segue_quality,
-            left=_who_left(before, relay, label.tangent) if off_story else None,
+            left=_who_left(before, relay, label) if off_story else None,
             taken_up=label.taken_up,
         ),
     )
@@ -306,11 +306,12 @@ def _explored(book: TangentBook, output: Output, relay: str, *, met: bool) -> Ta
     return book.model_copy(update={"explored": book.explored + 1, "followed": book.followed + met})
 
 
-def _who_left(before: Sequence[Message], relay: str, about: str) -> tangents.Left | None:
+def _who_left(before: Sequence[Message], relay: str, label: Classification) -> tangents.Left | None:
     """Who seems to have led the group off the story in the turn before."""
     told = " ".join(message.text for message in before if message.speaker == NARRATOR)
     said = [(message.speaker, message.text) for message in before if message.label == REACTION]
-    return tangents.left_by(said, relay, read(told).vocabulary, about)
+    left = tangents.left_by(said, relay, read(told).vocabulary, label.tangent)
+    return left and left._replace(kind=label.tangent_type or left.kind)
 
 
 def tangent_finding(ended: tangents.EndedTangent) -> IssueFound:

@@ -44,6 +44,11 @@ class Archetype(BaseModel):
     tests_for: tuple[Line, ...] = Field(
         default=(), max_length=12, description="What this player puts to the test in a narrator."
     )
+    loses_track: bool = Field(
+        default=False,
+        description="It loses track by habit, which says nothing of the narrator: where nobody "
+        "else does, its being lost is no confusion.",
+    )
     relay: Line | None = Field(
         default=None,
         description="What becomes of the group's words when this player relays them.",

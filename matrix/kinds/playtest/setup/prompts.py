@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from matrix.kinds.playtest.setup.vocabulary import OUTPUT_TYPES
+from matrix.kinds.playtest.setup.vocabulary import OUTPUT_TYPES, TANGENT_TYPES
 
 if TYPE_CHECKING:
     from matrix.kinds.playtest.setup.archetypes import Archetype
@@ -211,6 +211,7 @@ def classifier_system() -> str:
         '- "private_target": the name of the one player addressed alone, else null.\n'
         '- "group_off_story": true if the group\'s message before it was off the story.\n'
         '- "tangent": what it talked of instead, in at most six of its own words, else null.\n'
+        f'- "tangent_type": what that is, one of {", ".join(TANGENT_TYPES)}; else null.\n'
         '- "taken_up": true if the narrator made that, or something of it, a part of the story, '
         "false if not; null if the group was at the story.\n"
         '- "segue": "natural" or "forced" if the narrator led the group back to the story, '

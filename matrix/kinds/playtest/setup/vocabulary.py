@@ -20,6 +20,9 @@ ISSUE_TYPES: Final = (
 )
 """Problems worth a human's eye; each is an event with a severity of warning or error."""
 
+TANGENT_TYPES: Final = ("humour", "media", "everyday", "table", "other")
+"""What a tangent can be about: jokes, films and games, one's own day, the game itself, the rest."""
+
 FUN: Final = "fun"
 PLAY_AGAIN: Final = "play_again"
 SURVEY_QUESTIONS: Final = {

@@ -67,6 +67,10 @@ class TurnTable(NamedTuple):
         """The narrator's system prompt."""
         return narrator_system(self.prompt, self.title, self.guide)
 
+    def loses_track(self, archetype: str) -> bool:
+        """Whether a member of the group with this archetype is lost by habit."""
+        return bool(self.archetypes.get(archetype, {}).get("loses_track", False))
+
     def model_of(self, ctx: Context, role: str, archetype: str) -> str:
         """The model that ``role`` uses for a member of the group with this archetype."""
         own = str(self.archetypes[archetype]["model"]) if archetype in self.archetypes else ""

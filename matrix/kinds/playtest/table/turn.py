@@ -221,7 +221,8 @@ async def _react(
     ]
     for name, text in said:
         ctx.log.append(Message(TABLE, name, text, ctx.turn, history.REACTION))
-    remarks = detect_remarks(said, found, said_now)
+    absent = [seat.name for seat in state.seats if table.loses_track(seat.archetype)]
+    remarks = detect_remarks(said, found, said_now, absent)
     if remarks:
         record_findings(ctx, remarks)
         state = count_issues(state, remarks)

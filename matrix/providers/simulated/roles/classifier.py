@@ -11,6 +11,7 @@ import orjson
 
 from matrix.kinds.playtest.setup.vocabulary import OUTPUT_TYPES
 from matrix.model.records import ChatMessage
+from matrix.providers.simulated.language.grammar import sentences
 from matrix.providers.simulated.story.cues import (
     MARKER,
     PRIVATE,
@@ -18,11 +19,19 @@ from matrix.providers.simulated.story.cues import (
     is_off_story,
     is_recap,
     speaks_as_host,
+    topic_of,
 )
 from matrix.providers.simulated.story.scene import scene_of
 from matrix.providers.simulated.traits import Traits
 
 _PULSE_WORDS = 52
+_OWN_WORDS = 6
+_TYPES = (
+    ("humour", re.compile(r"\bpuns?\b|\bjokes?\b")),
+    ("media", re.compile(r"\b(?:film|quiz|games?|speedrun|essay|documentary|podcast)\b")),
+    ("everyday", re.compile(r"\b(?:pizza|crisps|phone|boss|cat|work|meter|umbrella|sums)\b")),
+    ("table", re.compile(r"\b(?:characters|story|real life)\b")),
+)
 _FENCE = '"""'
 _ENDED = re.compile(r"\bTHE END\b|\b[Tt]he story (?:has ended|ends here|is over)\b|^\s*\[END\]")
 _END_WORDS = ("THE END", "[END]", "he story has ended", "he story ends", "he story is over")
@@ -72,9 +81,24 @@ def label_of(relay: str, narration: str) -> dict[str, Any]:
         "pulse": _title(narration) if kind == "pulse" else None,
         "private_target": next(filter(None, private.groups()), None) if private else None,
         "group_off_story": off_story,
+        **_tangent(relay, narration, off_story),
         "segue": segue,
         "segue_quality": _quality(segue, relay, narration),
         "concluded": has_ended(narration),
+    }
+
+
+def _tangent(relay: str, narration: str, off_story: bool) -> dict[str, Any]:
+    """What the group talked of instead of the story, in its own words, and what came of it."""
+    if not off_story:
+        return {"tangent": None, "tangent_type": None, "taken_up": None}
+    off = next((line for line in sentences(relay) if is_off_story(line)), relay)
+    topic = topic_of(relay)
+    met = bool(topic) and topic.removeprefix("the ") in narration.lower()
+    return {
+        "tangent": " ".join(off.strip(" .!?,").split()[:_OWN_WORDS]),
+        "tangent_type": next((kind for kind, cue in _TYPES if cue.search(off)), "other"),
+        "taken_up": met or bool(_long_words(relay) & _long_words(narration)),
     }
 
 
@@ -106,12 +130,14 @@ def _quality(segue: str | None, relay: str, narration: str) -> int | None:
     """A return is better the more it takes up of what the group said."""
     if segue is None:
         return None
-    shared = {word for word in relay.lower().split() if len(word) > 5} & set(
-        narration.lower().split()
-    )
+    shared = _long_words(relay) & _long_words(narration)
     if segue == "forced":
         return 1 if not shared else 2
     return min(5, 3 + len(shared))
+
+
+def _long_words(text: str) -> set[str]:
+    return {word for word in text.lower().split() if len(word) > 5}
 
 
 def _title(narration: str) -> str:
