@@ -65,7 +65,7 @@ def test_every_label_and_every_verdict_can_be_read() -> None:
         assert set(verdict.scores) == set(RUBRIC.names)
 
 
-@pytest.mark.parametrize("max_tokens", [120, 220, 600, 4_000])
+@pytest.mark.parametrize("max_tokens", [160, 220, 600, 4_000])
 def test_answers_end_before_max_tokens_at_two_characters_per_token(max_tokens: int) -> None:
     for schema in (SCHEMA, verdict_schema(RUBRIC)):
         grammar = grammar_of(schema, max_tokens)

@@ -379,10 +379,10 @@ def test_who_loses_track_by_habit_makes_no_confusion_alone(
 def test_a_drifter_that_is_lost_is_none_of_the_narrators_confusions() -> None:
     """The same words of a joker are one; which archetypes lose track is said in their files."""
 
-    def confused(archetype: str) -> float:
-        group = {"archetypes": [archetype], "group_size_min": 2, "group_size_max": 2}
+    def confused(archetype: str) -> float | None:
         lost = Script(say=lambda name, turn: "Sorry, I lost track." if turn == 3 else "I nod.")
-        return play(lost, max_turns=6, options=group).values["confusion_events"]
+        played = play(lost, max_turns=6, group=[archetype, archetype])
+        return played.values["confusion_events"]
 
     assert (confused("drifter"), confused("joker")) == (0.0, 1.0)
 

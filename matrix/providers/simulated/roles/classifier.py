@@ -11,7 +11,6 @@ import orjson
 
 from matrix.kinds.playtest.setup.vocabulary import OUTPUT_TYPES
 from matrix.model.records import ChatMessage
-from matrix.providers.simulated.language.grammar import sentences
 from matrix.providers.simulated.story.cues import (
     MARKER,
     PRIVATE,
@@ -32,6 +31,14 @@ _TYPES = (
     ("everyday", re.compile(r"\b(?:pizza|crisps|phone|boss|cat|work|meter|umbrella|sums)\b")),
     ("table", re.compile(r"\b(?:characters|story|real life)\b")),
 )
+_LEAD = re.compile(
+    r"""^(?:[^"]*")?(?:(?:this\ is\ |total(?:ly)?\ |completely\ )?
+    (?:side\ note|random\ question|off\ topic|unrelated|before\ i\ forget)
+    [^:,"]{0,20}[:,]\s*(?:but\ )?)?""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""What introduces a tangent, before it says what it is about."""
+
 _FENCE = '"""'
 _ENDED = re.compile(r"\bTHE END\b|\b[Tt]he story (?:has ended|ends here|is over)\b|^\s*\[END\]")
 _END_WORDS = ("THE END", "[END]", "he story has ended", "he story ends", "he story is over")
@@ -92,12 +99,12 @@ def _tangent(relay: str, narration: str, off_story: bool) -> dict[str, Any]:
     """What the group talked of instead of the story, in its own words, and what came of it."""
     if not off_story:
         return {"tangent": None, "tangent_type": None, "taken_up": None}
-    off = next((line for line in sentences(relay) if is_off_story(line)), relay)
+    off = _LEAD.sub("", relay, count=1)
     topic = topic_of(relay)
     met = bool(topic) and topic.removeprefix("the ") in narration.lower()
     return {
-        "tangent": " ".join(off.strip(" .!?,").split()[:_OWN_WORDS]),
-        "tangent_type": next((kind for kind, cue in _TYPES if cue.search(off)), "other"),
+        "tangent": " ".join(off.split()[:_OWN_WORDS]).strip(' .!?,"'),
+        "tangent_type": next((kind for kind, cue in _TYPES if cue.search(relay)), "other"),
         "taken_up": met or bool(_long_words(relay) & _long_words(narration)),
     }
 
