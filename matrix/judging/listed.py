@@ -113,6 +113,10 @@ async def judge_by_list(
             told = f"the session has no text {lacking[0]!r}, which the rubric shows its judge"
             ctx.score(judge.rubric.name, None, reason=told, rubric_hash=judge.rubric.form.hash)
             continue
+        if not judge.rubric.applies_to(one for _, one in messages):
+            told = f"nothing was said in a channel {judge.rubric.where!r}: it is not asked"
+            ctx.score(judge.rubric.name, None, reason=told, rubric_hash=judge.rubric.form.hash)
+            continue
         beside = [Part(name, texts[name]) for name in judge.rubric.texts]
         if judge.rubric.answer == CHOICE:
             ask = partial(

@@ -15,7 +15,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
@@ -32,6 +32,7 @@ from matrix.model.documents.yaml_documents import check, parse_document
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.files import MOST_TEXT_BYTES, read_plain
 from matrix.model.metrics import taken_name
+from matrix.model.records import Message
 
 MAX_CHARS: Final = 100_000
 """Longest rubric."""
@@ -78,6 +79,12 @@ class RubricFile(_Part):
         max_length=MOST_TEXTS,
         description="Texts of the scenario that are shown before what was said, such as guide.",
     )
+    where: str = Field(
+        default="",
+        max_length=60,
+        description="Channel without which a session is not asked about, such as private (and "
+        "with it private/ANN); those have no score.",
+    )
     instructions: str = ""
 
     @model_validator(mode="before")
@@ -119,6 +126,12 @@ class RubricFile(_Part):
         elif self.criteria:
             raise ValueError(f"a {self.answer} has no criteria; say what decides in the text")
         return self
+
+    def applies_to(self, messages: Iterable[Message]) -> bool:
+        """Whether there is what it asks about, among all that was said in a session."""
+        if not self.where:
+            return True
+        return any(one.channel.split("/")[0] == self.where for one in messages)
 
     @property
     def rubric(self) -> Rubric | None:

@@ -8,6 +8,7 @@ import pytest
 
 from matrix.judging.rubric_file import RubricFile, read_rubric
 from matrix.model.errors import BadInput
+from matrix.model.records import Message
 
 SCORES = """---
 scale: [0, 10]
@@ -107,3 +108,23 @@ def test_a_rubric_that_is_a_folder_or_not_there_is_told(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "no.md"):
         with pytest.raises(BadInput, match="cannot be read"):
             read_rubric(path)
+
+
+@pytest.mark.parametrize(
+    ("where", "channel", "applies"),
+    [
+        ("", "table", True),
+        ("private", "table", False),
+        ("private", "private/Ann", True),
+        ("private", "private", True),
+        ("priv", "private/Ann", False),
+    ],
+)
+def test_a_rubric_may_be_of_sessions_that_have_a_channel(
+    where: str, channel: str, applies: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "tone.md"
+    path.write_text(f"---\nanswer: verdict\nwhere: '{where}'\n---\nIs it kind?\n")
+    said = Message(channel, "narrator", "Listen.", 1)
+    assert read_rubric(path).applies_to([said]) is applies
+    assert read_rubric(path).applies_to([]) is (where == "")

@@ -110,6 +110,8 @@ class DurableSession:
         self._resources, self._save, self._utc = resources, save, utc
         self._spans, self._workspaces = spans, workspaces
         self._leaves = leaves or _never
+        # asked of the kind once, not once a call: what a protocol holds of an object takes a while
+        self._told_options = plan.options if isinstance(kind, ScriptsAnswers) else {}
         self._model_params = model_params or {}
         self.upstreams = upstreams or _no_models
         self.agents = agents
@@ -387,7 +389,7 @@ class DurableSession:
             timeout_s=timeout_s,
             fields=dict(fields),
             fresh=fresh,
-            options=self.plan.options if isinstance(self.kind, ScriptsAnswers) else {},
+            options=self._told_options,
         )
 
 

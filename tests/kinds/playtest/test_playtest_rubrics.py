@@ -9,10 +9,12 @@ import pytest
 
 from matrix.judging.rubric_file import read_rubric
 from matrix.kinds.library import shipped_root
+from matrix.kinds.playtest.kind import KIND
 from matrix.kinds.playtest.setup.options import CheckedIssue
 from matrix.kinds.playtest.table.review import HINTS
 from tests.executors.programs import Project, counter_spec, play_spec
 
+SCORED = {"players", "secrets", "story_guide"}
 MINE = """
 async def reads(turn):
     if "Which one is better?" in turn.messages[0].content:
@@ -63,7 +65,34 @@ def test_every_shipped_rubric_can_be_read() -> None:
     checked = {name for name, one in found.items() if one.answer == "verdict"}
     assert checked == set(HINTS)
     assert checked == set(CheckedIssue.__args__)  # type: ignore[attr-defined]
-    assert set(found) - checked == {"players", "private_moments", "story_guide"}
+    assert set(found) - checked == SCORED
+    taken = KIND.score_names
+    assert not taken & set(found), "a judge of its name could not be listed"
+
+
+@pytest.mark.slow
+def test_rubrics_of_scores_judge_what_was_played_each_criterion_by_itself(tmp_path: Path) -> None:
+    """Of sessions in which nobody was told anything alone, none is asked about that."""
+    limits = {"cost_usd": 150, "turns": 14}
+    project = project_of(tmp_path, play_spec(factors={}, per_cell=6, limits=limits))
+    played(project, "run", "--run-id", "it")
+    channels: Any = project.tables("it").frame("messages").groupby("session_id").channel
+    told = channels.apply(lambda each: each.str.startswith("private/").any())
+    assert sorted(set(told)) == [False, True], "the sample has both"
+    for rubric in sorted(SCORED):
+        played(
+            project, "rejudge", "it", "--rubric", rubric, "--judge", "sim/haiku", "--run-id", rubric
+        )
+        found: Any = project.tables(rubric).frame("scores")
+        each = found[found.name.str.startswith(f"{rubric}.")].groupby("name").value.count()
+        assert len(each) == 5
+        asked = found[found.name == rubric].set_index("session_id").value.notna()
+        expected = told if rubric == "secrets" else told | True
+        assert set(each) == {expected.sum()}
+        if rubric == "secrets":
+            assert sorted(asked) == sorted(told)
+            calls: Any = project.tables(rubric).frame("calls")
+            assert (calls.tag == rubric).sum() == told.sum()
 
 
 @pytest.mark.slow
