@@ -59,6 +59,12 @@ class Asked(NamedTuple):
         return self.messages[-1].content
 
 
+class CutShort(str):
+    """An answer that ended because its most tokens were reached."""
+
+    __slots__ = ()
+
+
 Handler = Callable[[Asked], str]
 
 
@@ -177,7 +183,8 @@ class FakeContext:
         self.record.asked.append(asked)
         text = self._handler(asked)
         self._busy = False
-        return Answer(text, Usage(1, 1), 0, 1.0, model or role)
+        finish = "length" if isinstance(text, CutShort) else "stop"
+        return Answer(text, Usage(1, 1), 0, 1.0, model or role, finish)
 
     @property
     def workspace(self) -> Path:

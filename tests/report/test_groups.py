@@ -179,8 +179,16 @@ def test_the_page_has_averages_ranks_and_issues(quiet: matrix.Run) -> None:
     ]
     for told in wanted:
         assert told in text
+    (name, archetype), *_ = _speakers(quiet)
+    assert f"{name} ({archetype}, speaks for all)" in text
     anchors = {part.split('"')[0] for part in text.split('href="#')[1:]}
     assert {one for one in anchors if f'id="{one}"' not in text} == set()
+
+
+def _speakers(run: matrix.Run) -> list[tuple[str, str]]:
+    players: Any = run.frame("players")
+    mine = players[players.is_spokesperson]
+    return list(zip(mine.name, mine.archetype, strict=True))
 
 
 def _rows(page: str, caption: str) -> dict[str, list[str]]:
@@ -263,3 +271,17 @@ def test_a_list_of_issues_has_each_kind_however_often_another_comes() -> None:
     assert section.notes[0].startswith("51 more")
     assert section.title.endswith("of each kind some (5 of 30 errors, 5 of 31 warnings):")
     assert len(issues_section(found, 100, "run").rows) == 61
+
+
+@pytest.mark.parametrize(
+    ("subject", "quote", "told"),
+    [
+        ("Marek Voss", "a named person takes over", "Marek Voss: a named person takes over"),
+        ("Marek Voss", "enter Marek Voss", "enter Marek Voss"),
+        ("narrator", "I am only a model", "I am only a model"),
+        ("", "nothing new in 3 outputs", "nothing new in 3 outputs"),
+    ],
+)
+def test_an_issue_in_a_list_says_who_it_is_of(subject: str, quote: str, told: str) -> None:
+    one = Issue("guide_deviation", "warning", "s1", 2, "x", {}, subject, quote)
+    assert issues_section([one], 5, "run").rows[0][-1] == told

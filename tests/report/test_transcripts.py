@@ -32,13 +32,15 @@ WILD = (
 )
 
 
-def session(folder: Path, *texts: str, speaker: str = "narrator") -> Transcript:
+def session(
+    folder: Path, *texts: str, speaker: str = "narrator", subject: str = "Ada"
+) -> Transcript:
     row = Row({"prompt": "plain"}, scores={"score": 50.0, "fun": None})
     entries = entries_of(
         row,
         0,
         messages=[Message("table", speaker, text, 1, "pulse") for text in texts],
-        events=[Event("tangent", 1, "Ada", f"of {text}") for text in texts],
+        events=[Event("tangent", 1, subject, f"of {text}") for text in texts],
         players=[Player(speaker, "joker", "sim/qwen", True, "calm")],
     )
     journal = JournalWriter(folder / JOURNAL_NAME)
@@ -112,6 +114,11 @@ def test_the_head_says_who_played_what_and_that_it_was_simulated(tmp_path: Path)
     assert "used      1 call, $0.01, 1 min of model time (simulated)\n" in text
     assert "narrator *" in text
     assert "fun    missing" in text
+
+
+def test_an_event_of_nobody_has_no_gap_for_a_name(tmp_path: Path) -> None:
+    text = session_as_text(session(tmp_path, "hello", subject=""))
+    assert "\n  * tangent: of hello\n" in text
 
 
 @pytest.mark.parametrize(

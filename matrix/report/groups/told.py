@@ -297,7 +297,7 @@ def issues_section(issues: Sequence[Issue], most: int, run: str) -> Section:
             f"{one.turn:,}",
             one.scenario,
             _levels(one.levels),
-            _quote(one.quote),
+            _quote(_named(one)),
         ]
         for one in listed_issues(issues, most)
     ]
@@ -340,7 +340,14 @@ def since_section(since: Since) -> Section:
 
 
 def _place(one: Issue) -> str:
-    return f"{one.session[:16]} turn {one.turn}: {_quote(one.quote)}"
+    return f"{one.session[:16]} turn {one.turn}: {_quote(_named(one))}"
+
+
+def _named(one: Issue) -> str:
+    """What is wrong, and with whom if it is a name that the words themselves do not say."""
+    if one.subject[:1].isupper() and one.subject not in one.quote:
+        return f"{one.subject}: {one.quote}"
+    return one.quote
 
 
 def _levels(levels: Mapping[str, str]) -> str:

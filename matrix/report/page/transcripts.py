@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from matrix.kinds.protocol import is_read
@@ -63,6 +64,7 @@ def shown_sessions(tables: RunTables, frame: Any, wanted: Sequence[str]) -> list
     """
     messages = _of_each(tables, "messages", wanted)
     events = _of_each(tables, "events", wanted)
+    casts = _casts(tables, wanted)
     rows = {str(row["session_id"]): row for row in frame.to_dict("records")}
     units, untold = units_in(tables), untold_in(tables)
     return [
@@ -70,6 +72,7 @@ def shown_sessions(tables: RunTables, frame: Any, wanted: Sequence[str]) -> list
             rows[one],
             [levels_of(tables.run, rows[one]), unit_of_row(tables.run, rows[one], units)],
             _used(rows[one], untold),
+            casts.get(one, ""),
             messages.get(one, []),
             events.get(one, []),
         )
@@ -101,10 +104,25 @@ def _of_each(
     return found
 
 
+def _casts(tables: RunTables, wanted: Sequence[str]) -> dict[str, str]:
+    """Session -> who plays in it, and as what; whoever speaks for all comes first."""
+    found: dict[str, list[tuple[bool, str]]] = {}
+    columns = ("name", "archetype", "is_spokesperson")
+    for row in tables.of_sessions("players", columns, wanted):
+        speaks = bool(row["is_spokesperson"])
+        told = f"{row['archetype']}, speaks for all" if speaks else row["archetype"]
+        found.setdefault(row["session_id"], []).append((not speaks, f"{row['name']} ({told})"))
+    return {
+        one: ", ".join(told for _, told in sorted(cast, key=itemgetter(0)))
+        for one, cast in found.items()
+    }
+
+
 def _session(
     row: Mapping[str, Any],
     place: Sequence[str],
     used: str,
+    cast: str,
     messages: Sequence[Mapping[str, Any]],
     events: Sequence[Mapping[str, Any]],
 ) -> ShownSession:
@@ -118,6 +136,7 @@ def _session(
             "outcome": str(row["outcome"]),
             "why": row["end_reason"] if isinstance(row.get("end_reason"), str) else "",
             "used": used,
+            "players": cast,
         }
     )
     return ShownSession(anchor_of(session), title, facts, list(_turns(session, messages, events)))

@@ -121,9 +121,10 @@ def _message(message: Message, width: int) -> str:
 def _event(event: Event, width: int, *, told: bool) -> str:
     """In a line; its detail is left out where that was ``told`` just above."""
     severity = f" ({event.severity})" if event.severity else ""
+    about = f" {event.subject}" if event.subject else ""
     detail = f": {event.detail}" if event.detail and not told else ""
     return textwrap.fill(
-        f"  * {event.kind.replace('_', ' ')}{severity} {event.subject}{detail}".rstrip(),
+        f"  * {event.kind.replace('_', ' ')}{severity}{about}{detail}",
         width,
         subsequent_indent="    ",
     )

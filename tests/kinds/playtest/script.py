@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -15,7 +15,7 @@ from matrix.kinds.playtest.setup.guide import parse_guide
 from matrix.kinds.playtest.setup.options import PlaytestOptions
 from matrix.kinds.protocol import Binding
 from matrix.model.records import SessionPlan
-from tests.kinds.fakes import Asked
+from tests.kinds.fakes import Asked, CutShort
 
 SCENARIO = "put-it-back"
 
@@ -113,6 +113,7 @@ class Script:
         relay: What the spokesperson says in a turn.
         verdicts: The judge's answers in order; the last one stays.
         personas: Casting answers in order of asking; a fitting name otherwise.
+        cut: Turns whose output ends because its most tokens are reached.
     """
 
     narrator: Sequence[str] = PROSE
@@ -122,6 +123,7 @@ class Script:
     relay: Callable[[int], str] = lambda turn: f"We go along, for the {turn}. time."
     verdicts: Sequence[str] = ('{"coherence": 4, "fun_factor": 3, "reason": "fine"}',)
     personas: Sequence[str] | None = None
+    cut: Collection[int] = ()
 
     def __post_init__(self) -> None:
         self._cast = self._judged = 0
@@ -131,7 +133,8 @@ class Script:
         if system.startswith(prompts.PERSONA):
             return self._persona(system)
         if system.startswith(prompts.NARRATOR):
-            return self._narrate(asked)
+            told = self._narrate(asked)
+            return CutShort(told) if asked.turn in self.cut else told
         if system.startswith(prompts.CLASSIFIER):
             return self.labels.get(asked.turn) or label()
         if system.startswith(prompts.PLAYER):

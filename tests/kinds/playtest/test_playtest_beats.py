@@ -10,7 +10,7 @@ from matrix.kinds.playtest.detect.story.beats import beats_of, stands_still, tol
 from matrix.kinds.playtest.kind import KIND
 from matrix.kinds.playtest.setup.guide import parse_guide
 from tests.kinds.fakes import Played, make_prelude, play_session
-from tests.kinds.playtest.script import BEATS, PROSE, SCENARIO, Script, binding, plan
+from tests.kinds.playtest.script import BEATS, PROSE, SCENARIO, Script, binding, label, plan
 
 GROUP = {"group": ["joker", "engaged"]}
 TITLES = [
@@ -50,6 +50,12 @@ def test_a_pulse_is_dated_by_the_output_that_tells_it_not_by_one_that_shares_wor
     assert [(turn, value) for turn, _, value in pulses(told)] == [(1, 1.0), (2, 2.0), (3, 3.0)]
     both = play(Script(narrator=[f"{tide} {price}", hour]), max_turns=2, guide=guide)
     assert [(turn, value) for turn, _, value in pulses(both)] == [(1, 1.0), (1, 2.0), (2, 3.0)]
+
+
+def test_a_beat_counts_however_it_is_led_to_and_whatever_the_classifier_calls_it() -> None:
+    told = ["Anyway, back to the story. " + BEATS[0], BEATS[1]]
+    played = play(Script(narrator=told, labels={1: label("clarification")}), max_turns=2)
+    assert [(turn, value) for turn, _, value in pulses(played)] == [(1, 1.0), (2, 2.0)]
 
 
 def test_a_pulse_told_again_is_counted_once_and_a_loop_is_no_progress() -> None:

@@ -25,6 +25,31 @@ def play(script: Script, *, max_turns: int = 40, **options: object) -> Played:
     return play_session(KIND, session, bound.resources, script, prelude=prelude)
 
 
+def test_an_output_that_reached_its_most_tokens_is_no_breakdown_and_names_the_setting() -> None:
+    """Two torn outputs in a row are, where nothing cut them: the session fails."""
+    torn = [f"{text} And then the" for text in PROSE[:3]]
+    cut = play(Script(narrator=torn, cut={1, 2, 3}), max_turns=3)
+    assert cut.ended == ("timeout", "3 turns")
+    assert cut.of_kind("breakdown") == []
+    assert [one.turn for one in cut.of_kind("cut_short")] == [1, 2, 3]
+    assert "max_tokens" in cut.of_kind("cut_short")[0].detail
+    itself = play(Script(narrator=torn), max_turns=3)
+    assert itself.ended is not None
+    assert (itself.ended[0], itself.of_kind("cut_short")) == ("failed", [])
+
+
+def test_the_same_short_answer_to_the_same_question_is_no_loop() -> None:
+    told = ["It is 1963, and it snows.", PROSE[1], "It is 1963, and it snows."]
+
+    def loops(first: str, again: str) -> int:
+        asks = {1: f'Ann asks: "{first}"', 3: f'And from me: "{again}"'}
+        script = Script(narrator=[PROSE[0], *told], relay=lambda turn: asks.get(turn, "We go on."))
+        return len(play(script, max_turns=4).of_kind("loop"))
+
+    assert loops("What year is it?", "Which year is it now?") == 0
+    assert loops("What year is it?", "Who owns the samovar?") == 1
+
+
 def asked_of(played: Played, role: str, turn: int) -> list[Asked]:
     return [asked for asked in played.asked if asked.role == role and asked.turn == turn]
 

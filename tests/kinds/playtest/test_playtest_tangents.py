@@ -89,6 +89,14 @@ def test_what_no_cue_shows_the_classifier_says(taken_up: bool | None, woven: boo
     assert played.values["tangent_woven"] == woven
 
 
+def test_nobody_leaves_the_story_who_has_said_nothing_or_nothing_but_the_story() -> None:
+    """What a classifier calls a distraction is one where the group was off the story before it."""
+    first = label("tangent-response", group_off_story=True)
+    aside = label("tangent-response")
+    played = play(Script(labels={1: first, 3: aside}, relay=off_until(1)), max_turns=5)
+    assert played.of_kind("tangent") == []
+
+
 AWAY = label("clarification", group_off_story=True)
 HOOK = label("tangent-response", segue="natural", segue_quality=4)
 
@@ -235,6 +243,8 @@ def test_the_initiator_is_whoever_spoke_least_of_the_story() -> None:
         ("Ravi", "Off topic, but my cat dislikes umbrellas."),
     ]
     assert initiator_of(said, story) == "Ravi"
+    assert initiator_of(said, story, 'It was Odette: "Does the steward hum of pizza?"') == "Odette"
+    assert initiator_of(said, story, "We go along to the dining car.") == "Ravi"
     assert initiator_of(said[:1], story) == ""
     assert initiator_of([], story) == ""
 

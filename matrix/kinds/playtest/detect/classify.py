@@ -151,8 +151,9 @@ _SHORT_ANSWER: Final = 45
 """Words; a longer reply to a question usually moves the story as well."""
 
 
-_TOLD, _RECAPPED, _GUESSED = 0.9, 0.85, 0.4
-"""Confidence in a beat of the guide, in a recap that says it is one, and in anything else."""
+_TOLD, _RECAPPED, _ANNOUNCED, _GUESSED = 0.9, 0.85, 0.7, 0.4
+"""Confidence in a beat of the guide, in a recap that says it is one, in either of them where a
+return to the story is announced (so that the classifier is asked of that), and in the rest."""
 
 
 def label_from_text(text: str, relay: str, names: Sequence[str], guide: str = "") -> Classification:
@@ -176,7 +177,7 @@ def label_from_text(text: str, relay: str, names: Sequence[str], guide: str = ""
             kind, sure = PULSE, _TOLD
     return Classification(
         type=kind,
-        confidence=min(sure, _GUESSED) if forced else sure,
+        confidence=min(sure, _ANNOUNCED) if forced else sure,
         pulse=title_of(text) if kind == PULSE else "",
         private_target=target if kind == PRIVATE else "",
         group_off_story=off_story,
@@ -228,10 +229,13 @@ def is_sure(label: Classification, text: str, before: Before) -> bool:
 def settled(read: Classification, asked: Classification) -> Classification:
     """The classifier's word, but for the type of an output whose wording shows it.
 
-    A beat that is told is told, whatever the group said before it; that it is for one player
-    alone, the classifier may know better.
+    A beat that is told is told, whatever the group said before it and however it is led to; that
+    an output is for one player alone, the classifier may know better, and of an answer, that it
+    answers what was off the story: a narrator who marks its answers has as many of those.
     """
-    if read.confidence < SURE or asked.type == PRIVATE:
+    if read.confidence < _ANNOUNCED or asked.type == PRIVATE:
+        return asked
+    if (read.type, asked.type) == (CLARIFICATION, TANGENT) and not read.concluded:
         return asked
     return asked._replace(
         type=read.type,

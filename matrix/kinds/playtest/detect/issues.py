@@ -417,8 +417,24 @@ def detect_people_breaks(
     ]
 
 
-def detect_breakdown(reading: HeardOutput, guide: str = "") -> IssueFound | None:
-    """An output that falls apart: a broken record, a jumble, another language, code, a torn end."""
+def detect_cut(reading: HeardOutput) -> IssueFound:
+    """An output that ended where its most tokens were reached: a setting's doing, and told as such.
+
+    It is none of the issues that count: nothing is wrong with the narrator.
+    """
+    detail = (
+        f"...{reading.spoken[-40:]} (its max_tokens; `params: {{narrator: {{max_tokens: N}}}}`)"
+    )
+    return IssueFound("cut_short", "narrator", detail, WARNING)
+
+
+def detect_breakdown(
+    reading: HeardOutput, guide: str = "", *, cut: bool = False
+) -> IssueFound | None:
+    """An output that falls apart: a broken record, a jumble, another language, code, a torn end.
+
+    A torn end is none where the output was ``cut`` by a limit.
+    """
     detail = ""
     if is_degenerate(reading):
         detail = f"{len(reading.vocabulary)} distinct words in {reading.length}"
@@ -428,6 +444,6 @@ def detect_breakdown(reading: HeardOutput, guide: str = "") -> IssueFound | None
         detail = f"words without order: {quoted(reading.spoken, 60)}"
     elif is_foreign(reading) and not is_foreign_text(guide):
         detail = f"another language than the guide's: {quoted(reading.spoken, 60)}"
-    elif is_cut_off(reading.spoken):
+    elif not cut and is_cut_off(reading.spoken):
         detail = f"cut off: ...{reading.spoken[-40:]}"
     return IssueFound("breakdown", "narrator", detail, ERROR) if detail else None

@@ -13,6 +13,7 @@ from matrix.kinds.playtest.detect.asides import SplitOutput
 from matrix.kinds.playtest.detect.classify import PRIVATE, PULSE, RECAP, TANGENT, Classification
 from matrix.kinds.playtest.detect.history import NARRATOR, REACTION, RELAY, SYSTEM, TABLE, of_late
 from matrix.kinds.playtest.detect.issues import IssueFound, quoted
+from matrix.kinds.playtest.detect.loops import SHORT
 from matrix.kinds.playtest.detect.moments import (
     find_payoffs,
     find_spoiled,
@@ -29,6 +30,7 @@ from matrix.kinds.playtest.detect.reading import (
     title_of,
     winds_up,
 )
+from matrix.kinds.playtest.detect.relaying import carried
 from matrix.kinds.playtest.detect.story import beats
 from matrix.kinds.playtest.detect.story.deaths import deaths
 from matrix.kinds.playtest.detect.story.facts import Utterance
@@ -54,6 +56,7 @@ EARLY_END: Final = 0.5
 another."""
 
 _NUMBER: Final = re.compile(r"\d{1,3}\b")
+_QUESTION: Final = re.compile(r"[^.!?\n\":\u201c]{1,300}\?")
 _TOLD_KEPT: Final = 60
 """People whose death, or whose break of character, is remembered."""
 
@@ -91,6 +94,7 @@ class Output(NamedTuple):
         parts: What of it all hear, and what single players hear.
         reading: Its words.
         announced: It announces a return to the story in so many words.
+        cut: It ended where its most tokens were reached, which is no fault of its words.
     """
 
     turn: int
@@ -99,12 +103,15 @@ class Output(NamedTuple):
     parts: SplitOutput
     reading: HeardOutput
     announced: bool
+    cut: bool = False
 
     @staticmethod
-    def of(turn: int, text: str, label: Classification, parts: SplitOutput) -> Output:
+    def of(
+        turn: int, text: str, label: Classification, parts: SplitOutput, *, cut: bool = False
+    ) -> Output:
         """Read an output once, for all the books."""
         reading = read(text)
-        return Output(turn, text, label, parts, reading, has_forced_segue(reading.spoken))
+        return Output(turn, text, label, parts, reading, has_forced_segue(reading.spoken), cut)
 
 
 def observe(
@@ -140,7 +147,8 @@ def observe(
         or _stands_still(told, output, world, log, stuck_after),
         issues.detect_character_break(output.reading),
         issues.detect_lost_narrator(output.reading),
-        issues.detect_breakdown(output.reading, world.guide),
+        issues.detect_cut(output.reading) if output.cut else None,
+        issues.detect_breakdown(output.reading, world.guide, cut=output.cut),
         *(_ending(told, output, world, log) if _takes_leave(told, output, world) else ()),
     ):
         if found:
@@ -240,16 +248,17 @@ def _ending(
     """What is wrong with an ending: it comes too early, or is not the guide's."""
     listed = beats.beats_of(world.guide)
     expected, told = world.expected or len(listed), state.pulses
+    share = round(state.pulses / expected, 3) if expected else 0.0
     if listed:
         met = beats.touched([*_narrated(log), output.reading.spoken], listed)
         told = max(told, len(met)) if told < world.early_end * expected else told
         if beats.lacks_its_end(state.beats, met, listed):
-            detail = f"the story ended without the guide's last pulses, after {told} of {expected}"
-            yield IssueFound("early_end", "story", detail, issues.ERROR, round(told / expected, 3))
+            detail = "the story ended without the guide's last pulses, after "
+            detail += f"{state.pulses} of {expected}"
+            yield IssueFound("early_end", "story", detail, issues.ERROR, share)
             return
     if expected and told < world.early_end * expected:
-        detail = f"the story ended after {told} of {expected} pulses"
-        share = round(told / expected, 3)
+        detail = f"the story ended after {state.pulses} of {expected} pulses"
         yield IssueFound("early_end", "story", detail, issues.ERROR, share)
         return
     if not has_ended(output):
@@ -270,11 +279,13 @@ def _tangent(
     advanced: bool,
 ) -> TangentBook:
     label, running = output.label, state.tangents.since > 0
-    off_story = label.group_off_story or label.type == TANGENT
     before = [m for m in of_late(log, len(state.seats)) if m.turn == output.turn - 1]
     relay = next((message.text for message in before if message.label == RELAY), "")
+    off_story = bool(relay) and (
+        label.group_off_story or (label.type == TANGENT and tangents.looks_off_story(relay))
+    )
     book, ended = tangents.follow(
-        _explored(state.tangents, output, relay, met=not off_story),
+        _explored(state.tangents, output, relay, met=label.type != TANGENT),
         tangents.Met(
             output.turn,
             output.reading.spoken,
@@ -387,12 +398,26 @@ def _loop(
     public, asides = output.parts
     pieces = [text for text in (public, *(aside.text for aside in asides)) if text]
     loop = issues.detect_loop(pieces, told)
-    if loop is None:
+    if loop is None or (output.reading.length < SHORT and _asked_again(output.turn, loop, log)):
         return {}
     findings.append(loop)
     circles = max(loop.data["turns"] if loop.data else ()) >= output.turn - LOOP_REACH
     repeats = (*state.repeats, output.turn)[-LOOP_LIMIT:] if circles else state.repeats
     return {"repeats": repeats}
+
+
+def _asked_again(turn: int, loop: IssueFound, log: MessageLog) -> bool:
+    """Whether the group has asked again what it was told where an output was said before."""
+    turns = loop.data["turns"] if loop.data else ()
+    relays = {line.turn: line.text for line in log.channel(TABLE) if line.label == RELAY}
+    now = _questions(relays.get(turn - 1, ""))
+    before = [one for then in turns for one in _questions(relays.get(then - 1, ""))]
+    return any(2 * len(one & two) >= max(len(one), len(two)) for one in now for two in before)
+
+
+def _questions(text: str) -> list[frozenset[str]]:
+    """What each question of a text asks, by the words that carry meaning."""
+    return [words for one in _QUESTION.findall(text) if (words := carried(one))]
 
 
 def _contradictions(

@@ -23,6 +23,7 @@ LONGEST: Final = 4000
 
 _SENTENCE: Final = re.compile(r"(?<=[.!?;\n\"'\u201d\u2019)])\s+")
 _MINE: Final = re.compile(r"\W{0,3}I\b")
+_WAS_ME: Final = re.compile(r"\b(?:it was|this is|that was|that's|it's) me\b")
 _FOR_ALL: Final = re.compile(
     r"\W{0,3}I(?:'d| would)? (?:think|guess|suppose|believe|reckon|say|hear|understand|gather)"
     r"(?:,| that)? (?:we|all of us|everybody|the group)\b"
@@ -127,10 +128,10 @@ def _misattributed(
 
 
 def _subject(statement: str, own: Mapping[str, frozenset[str]], speaker: str) -> str | None:
-    """Whom a statement is about: the spokesperson ("I"), or the player it names first."""
+    """Whom a statement is about: the spokesperson ("I", "it was me"), or who is named first."""
     if _FOR_ALL.match(statement.replace("\u2019", "'")):
         return None
-    if _MINE.match(statement):
+    if _MINE.match(statement) or _WAS_ME.search(statement.replace("\u2019", "'")):
         return speaker if speaker in own else None
     places = {name: match.start() for name in own if (match := _named(name).search(statement))}
     return min(places, key=lambda name: places[name]) if places else None

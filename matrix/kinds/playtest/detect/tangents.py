@@ -357,10 +357,10 @@ def left_by(
 ) -> Left | None:
     """Who left the story in a turn, as far as wording shows.
 
-    Where no player stands out, whoever talked of what the turn was ``about``, where that is known;
-    else what the spokesperson said goes by.
+    The narrator has heard the ``relay`` alone. Where no player stands out, whoever talked of what
+    the turn was ``about``, where that is known; else what the spokesperson said goes by.
     """
-    name = initiator_of(said, story_words)
+    name = initiator_of(said, story_words, relay)
     if not name and about:
         return _who_talked_of(about, said)
     text = next(
@@ -382,15 +382,22 @@ def _who_talked_of(about: str, said: Sequence[tuple[str, str]]) -> Left:
     return Left(name, kind_of(f"{about} {text}"), tuple(sorted(words))[:WORDS_KEPT], about)
 
 
-def initiator_of(said: Sequence[tuple[str, str]], story_words: Collection[str]) -> str:
+def initiator_of(
+    said: Sequence[tuple[str, str]], story_words: Collection[str], relay: str = ""
+) -> str:
     """Who left the story, as far as wording shows; empty where nobody stands out.
 
-    Whoever used words of the table rather than of the story; among several, the one whose words
-    share least with what the narrator had just said.
+    Whoever used words of the table rather than of the story; among several, the one of whose words
+    most were passed on, and then whose words share least with what the narrator had just said.
     """
     suspects = [(name, text) for name, text in said if looks_off_story(text)]
     if not suspects:
         return ""
+    if (told := carried(relay)) and len(suspects) > 1:
+        shares = [len(carried(text) & told) / (len(carried(text)) or 1) for _, text in suspects]
+        suspects = [
+            one for one, share in zip(suspects, shares, strict=True) if share == max(shares)
+        ]
 
     def relation(item: tuple[str, str]) -> float:
         words = {word for word in words_of(item[1]) if len(word) > 3}

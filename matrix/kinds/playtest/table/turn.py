@@ -69,6 +69,8 @@ from matrix.model.records import ChatMessage, Message
 
 MISATTRIBUTION: Final = "misattribution"
 CONCLUDED: Final = "concluded"
+LENGTH: Final = "length"
+"""How an answer is finished that reached its ``max_tokens``."""
 LATELY: Final = 3
 """Turns of which the narrator's words count as what the group was told of late."""
 
@@ -93,7 +95,8 @@ async def play_turn(ctx: Context, state: PlaytestState) -> PlaytestState:
     if not is_usable(text):
         return await _blank(ctx, table, state)
     label = await _classify(ctx, table, state, messages[-1].content, text)
-    output = Output.of(ctx.turn, text, label, _route(text, label, state.names))
+    parts = _route(text, label, state.names)
+    output = Output.of(ctx.turn, text, label, parts, cut=answer.finish_reason == LENGTH)
     state, findings = observe(state, output, table.world, ctx.log, table.options.stuck_after)
     findings = await confirm_issues(ctx, table, state.issues, text, findings)
     record_findings(ctx, findings)
