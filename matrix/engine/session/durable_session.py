@@ -110,7 +110,7 @@ class DurableSession:
         self._resources, self._save, self._utc = resources, save, utc
         self._spans, self._workspaces = spans, workspaces
         self._leaves = leaves or _never
-        # asked of the kind once, not once a call: what a protocol holds of an object takes a while
+        # once, as there are many calls, and checking an object against a protocol is slow
         self._told_options = plan.options if isinstance(kind, ScriptsAnswers) else {}
         self._model_params = model_params or {}
         self.upstreams = upstreams or _no_models
