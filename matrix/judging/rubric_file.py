@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from operator import not_
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
@@ -82,6 +83,7 @@ class RubricFile(_Part):
     where: str = Field(
         default="",
         max_length=60,
+        exclude_if=not_,  # runs whose rubrics do not say it keep the ids of their sessions
         description="Channel without which a session is not asked about, such as private (and "
         "with it private/ANN); those have no score.",
     )

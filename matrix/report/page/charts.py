@@ -38,6 +38,8 @@ _CONFIG: Final[Spec] = {
         "titleFontWeight": "normal",
         "labelLimit": 220,
     },
+    # a number that is moved inwards at an end of the axis may lie on the next
+    "axisX": {"labelFlush": False, "labelOverlap": "greedy", "labelSeparation": 8},
     "text": {"color": _INK},
 }
 
@@ -65,7 +67,7 @@ def _chart(rows: Sequence[Row], **spec: Any) -> Spec:
     return {
         "$schema": SCHEMA,
         "width": WIDTH,
-        "padding": {"left": 28, "right": 12, "top": 6, "bottom": 6},  # fonts differ in width
+        "padding": {"left": 28, "right": 22, "top": 6, "bottom": 6},  # fonts differ in width
         "background": None,
         "data": {"values": [dict(row) for row in rows]},
         "config": _CONFIG,

@@ -336,6 +336,8 @@ def test_what_players_wonder_at_has_its_meaning_from_the_output(
         ("Sorry, I lost track. Can you remind me where we are?", ["confusion"]),
         ("I missed that. Can somebody catch me up, please?", ["confusion"]),
         ("I've lost the thread, I think.", ["confusion"]),
+        ("We've had this bit, haven't we?", ["confusion"]),
+        ("We've had this boat before the war.", []),
         ("Hang on, who is Bohl again?", ["confusion"]),
         ("What are we trying to do here?", ["confusion"]),
         ("I'm not sure what is going on.", ["confusion"]),
@@ -366,7 +368,7 @@ def test_what_players_hold_against_the_narrator(said: str, kinds: list[str]) -> 
         ("I wait.", ["Bo"], []),
         ("I wait.", ["Ann"], ["Bo"]),
         ("I don't get it.", ["Bo"], ["Ann, Bo"]),
-        ("I don't get it.", ["Ann", "Bo"], []),
+        ("I don't get it.", ["Ann", "Bo"], ["Ann, Bo"]),
     ],
 )
 def test_who_loses_track_by_habit_makes_no_confusion_alone(
@@ -379,12 +381,17 @@ def test_who_loses_track_by_habit_makes_no_confusion_alone(
 def test_a_drifter_that_is_lost_is_none_of_the_narrators_confusions() -> None:
     """The same words of a joker are one; which archetypes lose track is said in their files."""
 
-    def confused(archetype: str) -> float | None:
-        lost = Script(say=lambda name, turn: "Sorry, I lost track." if turn == 3 else "I nod.")
-        played = play(lost, max_turns=6, group=[archetype, archetype])
-        return played.values["confusion_events"]
+    def confused(archetype: str, who: int) -> float | None:
+        group = {"group": [archetype, archetype]}
+        names = [seat["name"] for seat in play(Script(), max_turns=1, **group).prelude][:who]
 
-    assert (confused("drifter"), confused("joker")) == (0.0, 1.0)
+        def say(name: str, turn: int) -> str:
+            return "Sorry, I lost track." if turn == 3 and name in names else "I nod."
+
+        return play(Script(say=say), max_turns=6, **group).values["confusion_events"]
+
+    assert [confused("drifter", who) for who in (1, 2)] == [0.0, 1.0]
+    assert [confused("joker", who) for who in (1, 2)] == [1.0, 1.0]
 
 
 # --- contradictions ------------------------------------------------------------------------------

@@ -126,6 +126,7 @@ def test_words_that_are_where_they_belong_are_not_called_misattributed(relay: st
         ("We go down. Ned keeps hold of the rope and follows.", "Ned", "Ada"),
         ("I lift the green lantern off its hook.", "Ada", "Ned"),
         ("I think I lift the green lantern off its hook.", "Ada", "Ned"),
+        ('Ned wants to know: "Who brought crisps?"', "Ned", "Ivo"),
         ('We got sidetracked, and it was me: "Can anybody read the brass plate?"', "Ada", "Ned"),
         ("We lift the green lantern off its hook. It was Ivo's idea.", "Ivo", "Ned"),
         ("We go down. We keep hold of the rope. That was all Ivo\u2019s idea.", "Ivo", "Ada"),

@@ -238,7 +238,9 @@ _ASKS_BACK: Final = re.compile(
 """Asking back: nothing in one player, who may do so in the story, and telling in two of them."""
 
 _SAID_TWICE: Final = re.compile(
-    r"\bdidn't (?:that|this) (?:just|already) happen\b|\byou (?:just|already) said that\b",
+    r"\bdidn't (?:that|this) (?:just|already) happen\b|\byou (?:just|already) said that\b"
+    r"|\bwe(?:'ve| have) (?:had|heard|done) (?:this|that)(?: (?:bit|part|one|scene))?,?"
+    r" (?:already|before|haven't we)\b",
     re.IGNORECASE,
 )
 _LOST_TELLER: Final = re.compile(
@@ -284,6 +286,8 @@ _LOST_HINTS: Final = (
     "no idea",
     "who ",
     " what?",
+    "we've ",
+    "we have ",
     "again",
     "sorry?",
     "huh?",
@@ -298,7 +302,7 @@ def detect_confusion(
 
     Args:
         said: Players and what each said.
-        absent: Those who lose track by habit: nothing is made of it where nobody else is lost.
+        absent: Those who lose track by habit: nothing is made of one of them alone.
         repeated: The output was a loop: to say that one has heard it is no confusion.
     """
     together = "\n".join(text for _, text in said).lower().replace("\u2019", "'")
@@ -308,7 +312,7 @@ def detect_confusion(
     if not lost and not repeated:
         asking = [(name, text) for name, text in said if _asks_back(text)]
         lost = asking if len(asking) >= _TOGETHER else []
-    if all(name in absent for name, _ in lost):
+    if not lost or (len(lost) == 1 and lost[0][0] in absent):
         return None
     severity = ERROR if len(lost) >= 2 and len(lost) * 2 >= len(said) else WARNING
     who = ", ".join(name for name, _ in lost)

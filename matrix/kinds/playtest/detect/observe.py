@@ -188,7 +188,7 @@ def _takes_leave(state: PlaytestState, output: Output, world: World) -> bool:
 
 def _none(state: PlaytestState, output: Output) -> dict[str, Any]:
     """What an output without progress leaves of the pulses."""
-    gap = max(state.widest_gap, output.turn - state.last_pulse)
+    gap = max(state.widest_gap, output.turn - max(state.pulse_turns, default=0))
     return {"widest_gap": gap, "last_pulse": state.last_pulse}
 
 
@@ -321,7 +321,9 @@ def _who_left(before: Sequence[Message], relay: str, label: Classification) -> t
     """Who seems to have led the group off the story in the turn before."""
     told = " ".join(message.text for message in before if message.speaker == NARRATOR)
     said = [(message.speaker, message.text) for message in before if message.label == REACTION]
-    left = tangents.left_by(said, relay, read(told).vocabulary, label.tangent)
+    heard = carried(" ".join([relay, *(text for _, text in said)]))
+    about = "" if carried(label.tangent).isdisjoint(heard) else label.tangent
+    left = tangents.left_by(said, relay, read(told).vocabulary, about)
     return left and left._replace(kind=label.tangent_type or left.kind)
 
 

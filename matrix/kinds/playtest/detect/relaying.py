@@ -7,7 +7,7 @@ regard to their endings. It says nothing of the narrator, who hears the relay al
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -32,6 +32,10 @@ _FOR_ALL: Final = re.compile(
 
 _CREDIT: Final = re.compile(r"\b(?:[Ii]t|[Tt]hat|[Tt]his)(?:'s| is| was) (?:all )?$")
 _IDEA: Final = re.compile(r"'s (?:idea|suggestion|plan|thought|doing|notion)\b")
+_QUOTATION: Final = re.compile(r"[\"\u201c]([^\"\u201c\u201d]{1,600})[\"\u201d]")
+_QUOTED_WORDS: Final = 3
+"""Words of a quotation by which it can be told whose it is."""
+
 _MARKS: Final = re.compile(r"[\"\u201c\u201d]")
 _PLAIN: Final = word_set(
     "that this with from where which their they them have into about what when without there then "
@@ -97,8 +101,10 @@ def check_relay(
     known = frozenset[str]().union(*own.values(), carried(narration))
     spoke = [name for name, words in own.items() if words]
     lost = [name for name in spoke if not own[name] & told and name not in relay]
+    wrong = _misattributed(relay, own, names, speaker)
+    wrong += [one for one in _misquoted(relay, said, speaker) if not _is_among(one, wrong)]
     return RelayCheck(
-        tuple(_misattributed(relay, own, names, speaker)),
+        tuple(wrong),
         len(told - known) / len(told) if told else 0.0,
         len(lost) / len(spoke) if spoke else 0.0,
     )
@@ -127,7 +133,28 @@ def _misattributed(
     return found
 
 
-def _subject(statement: str, own: Mapping[str, frozenset[str]], speaker: str) -> str | None:
+def _misquoted(
+    relay: str, said: Sequence[tuple[str, str]], speaker: str
+) -> Iterator[Misattribution]:
+    """Quotations that are somebody's words, word for word, and not those of whom they are given to.
+
+    However few of their words carry meaning, which tells what is paraphrased.
+    """
+    own = {name: f" {' '.join(words_of(text))} " for name, text in said}
+    for match in _QUOTATION.finditer(relay[:LONGEST]):
+        claimed = _subject(_SENTENCE.split(relay[: match.start()])[-1], own, speaker)
+        words = words_of(match[1])
+        whose = [name for name, text in own.items() if f" {' '.join(words)} " in text]
+        if len(words) >= _QUOTED_WORDS and claimed is not None and whose and claimed not in whose:
+            yield Misattribution(claimed, whose[0], match[0][:200])
+
+
+def _is_among(one: Misattribution, found: Sequence[Misattribution]) -> bool:
+    inside = one.statement.strip('"\u201c\u201d')[:20]
+    return any(inside in other.statement for other in found)
+
+
+def _subject(statement: str, own: Collection[str], speaker: str) -> str | None:
     """Whom a statement is about: the spokesperson ("I", "it was me"), or who is named first."""
     if _FOR_ALL.match(statement.replace("\u2019", "'")):
         return None

@@ -53,6 +53,9 @@ OTHER: Final = "other"
 SPIRAL: Final = 3
 """Subjects of one tangent from which on it is a spiral."""
 
+WORST: Final = 1.0
+"""The least quality of a segue."""
+
 WORDS_KEPT: Final = 16
 HANDLED_KEPT: Final = 100
 
@@ -308,7 +311,8 @@ def close(
     if not book.since:
         return book, None
     quality = book.quality if recovery != "none" else None
-    woven = woven and recovery == "natural"  # who announces the return has woven nothing in
+    # who announces the return has woven nothing in, and neither has who does it worst
+    woven = woven and recovery == "natural" and quality != WORST
     ended = EndedTangent(
         book.since,
         turn,

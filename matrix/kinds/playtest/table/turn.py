@@ -95,8 +95,11 @@ async def play_turn(ctx: Context, state: PlaytestState) -> PlaytestState:
     if not is_usable(text):
         return await _blank(ctx, table, state)
     label = await _classify(ctx, table, state, messages[-1].content, text)
+    cut = answer.finish_reason == LENGTH
+    if cut and not closes(text):  # what would have come is not known, and it may be anything
+        label = label._replace(concluded=False)
     parts = _route(text, label, state.names)
-    output = Output.of(ctx.turn, text, label, parts, cut=answer.finish_reason == LENGTH)
+    output = Output.of(ctx.turn, text, label, parts, cut=cut)
     state, findings = observe(state, output, table.world, ctx.log, table.options.stuck_after)
     findings = await confirm_issues(ctx, table, state.issues, text, findings)
     record_findings(ctx, findings)

@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from matrix.kinds.playtest.detect.reading import word_set
 from matrix.kinds.playtest.setup.vocabulary import OUTPUT_TYPES
 from matrix.model.records import ChatMessage
 from matrix.providers.simulated.story.cues import (
@@ -25,6 +26,12 @@ from matrix.providers.simulated.traits import Traits
 
 _PULSE_WORDS = 52
 _OWN_WORDS = 6
+_PLAIN = word_set(
+    "always anybody because before everybody exactly literally nobody people really should "
+    "somebody something tonight whether without would've"
+)
+"""Long words that are no sign of what was talked of."""
+
 _TYPES = (
     ("humour", re.compile(r"\bpuns?\b|\bjokes?\b")),
     ("media", re.compile(r"\b(?:film|quiz|games?|speedrun|essay|documentary|podcast)\b")),
@@ -100,12 +107,13 @@ def _tangent(relay: str, narration: str, off_story: bool) -> dict[str, Any]:
     if not off_story:
         return {"tangent": None, "tangent_type": None, "taken_up": None}
     off = _LEAD.sub("", relay, count=1)
-    topic = topic_of(relay)
-    met = bool(topic) and topic.removeprefix("the ") in narration.lower()
+    topic = topic_of(relay).removeprefix("the ")
+    met = bool(topic) and topic in narration.lower()
+    words = off.split()[:_OWN_WORDS]
     return {
-        "tangent": " ".join(off.split()[:_OWN_WORDS]).strip(' .!?,"'),
+        "tangent": topic or " ".join(words).strip(' .!?,"'),
         "tangent_type": next((kind for kind, cue in _TYPES if cue.search(relay)), "other"),
-        "taken_up": met or bool(_long_words(relay) & _long_words(narration)),
+        "taken_up": met or bool((_long_words(off) - _PLAIN) & _long_words(narration)),
     }
 
 
