@@ -123,7 +123,8 @@ def _play(
         "open_sessions": sizes.open_sessions,
         "max_cost": float(PLENTY_USD),
     }
-    prepared = api.plan(None, overrides=from_flags(flags))
+    settings = {"simulation.fsync": "true"}  # as in runs that spend money
+    prepared = api.plan(None, overrides=from_flags(flags), settings=settings)
     commits = Commits()
     listener = _Listener(_Watching(executor, commits))
     run = api.start(prepared, executor="in-process", listener=listener, results=sizes.folder / name)

@@ -100,6 +100,7 @@ class Job:
         in_process: Without Ray.
         memory: Whether to follow the memory of its processes.
         beside: Process id -> role, of servers that work for the run.
+        as_paid: Its journal is flushed as that of a run which spends money; else as simulated.
     """
 
     sessions: int
@@ -109,6 +110,7 @@ class Job:
     in_process: bool = False
     memory: bool = False
     beside: Mapping[int, str] = field(default_factory=dict)
+    as_paid: bool = True
 
     @property
     def arguments(self) -> list[str]:
@@ -119,6 +121,7 @@ class Job:
             *("--sessions", str(self.sessions)),
             *(["--open-sessions", str(self.open_sessions), *_NO_CAP] if self.open_sessions else []),
             *(["--max-turns", str(self.max_turns)] if self.max_turns else []),
+            *(["--set", "simulation.fsync=true"] if self.as_paid else []),
             *("--executor", "in-process" if self.in_process else "ray"),
         ]
 

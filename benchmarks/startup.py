@@ -30,7 +30,7 @@ def measure(sizes: Sizes, section: Section) -> None:
 
 
 def _main_job(sizes: Sizes, section: Section) -> None:
-    job = play(sizes.folder, "main-job", Job(sizes.main_job, memory=True))
+    job = play(sizes.folder, "main-job", Job(sizes.main_job, memory=True, as_paid=False))
     planned = (job.run_dir / PLAN_NAME).stat().st_mtime - job.watched.started_at
     section.add("command to first session playing", first_playing_s(job), "s", job.command, "< 20")
     section.add("of that: command to plan on disk", planned, "s", "same run, before Ray starts")

@@ -41,7 +41,7 @@ from matrix.engine.wire.messages import (
     ToGovernor,
 )
 from matrix.engine.wire.setup import RunSetup
-from matrix.model.entries import Ended, Looked
+from matrix.model.entries import Acted, Ended, Looked
 from matrix.model.errors import DigestMismatch, MatrixError, StoreError
 from matrix.model.records import JSON, SessionPlan
 from matrix.store.journal.codec import ENDED, OPENED
@@ -115,6 +115,7 @@ class Governor:
             StoreError: The journal cannot be opened.
         """
         self._clock, self._utc, self._log = onward(clock), utc, log
+        self._flushes = setup.flushes
         self._journal = JournalThread(Path(setup.run_dir) / JOURNAL_NAME)
         self._journal.do_now(lambda journal: journal.add_resources(setup.resources))
         self._money = money = self._journal.do_now(money_so_far)
@@ -302,7 +303,8 @@ class Governor:
         looks, self._looks = self._looks, []
         entries = [*tick.entries, *looks]
         if entries:
-            await self._journal.do(lambda journal: journal.append(entries))
+            flush = self._flushes or any(isinstance(one, Acted) for one in entries)
+            await self._journal.do(lambda journal: journal.append(entries, flush=flush))
             self._money.take(entries)
             self._unkept += len(entries)
             if self._unkept >= KEEP_EVERY:

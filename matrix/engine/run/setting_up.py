@@ -6,8 +6,18 @@ from pathlib import Path
 
 from matrix.engine.prepare.prepared import Prepared
 from matrix.engine.wire.setup import RunSetup
-from matrix.kinds.protocol import KeptKind
+from matrix.kinds.protocol import KeptKind, UsesFolder
 from matrix.model.money import from_usd
+
+
+def _flushes(prepared: Prepared) -> bool:
+    """Whether the journal is flushed with every transaction: waiting for that is what it costs.
+
+    A run that asks simulated models alone, and has no program do anything, has paid for nothing
+    that a power cut could lose. :class:`SimulationSettings` may ask for it all the same.
+    """
+    acts = bool(prepared.agents) or isinstance(prepared.kind, UsesFolder)
+    return acts or not prepared.play_money or prepared.spec.simulation.get("fsync") is True
 
 
 def setup_of(prepared: Prepared, run_id: str, run_dir: Path) -> RunSetup:
@@ -31,5 +41,6 @@ def setup_of(prepared: Prepared, run_id: str, run_dir: Path) -> RunSetup:
         role_caps_nano={role: from_usd(usd) for role, usd in limits.role_usd.items()},
         measure=prepared.spec.compare.metric,
         agents=prepared.agents,
+        flushes=_flushes(prepared),
         kept=prepared.kind.kept if isinstance(prepared.kind, KeptKind) else None,
     )

@@ -75,6 +75,7 @@ class RunSetup:
             :class:`~matrix.kinds.protocol.KeptKind`. ``None`` for an installed one.
         measure: Name of the score that sessions report when they end, besides ``score``.
         agents: Name -> agent, for those among the models that are one.
+        flushes: Whether every transaction of the journal outlives a power cut.
     """
 
     run_id: str
@@ -96,6 +97,7 @@ class RunSetup:
     trace_id: str = ""
     measure: str = ""
     agents: Mapping[str, AgentSpec] = field(default_factory=dict)
+    flushes: bool = True
     kept: Mapping[str, JSON] | None = None
 
     @property

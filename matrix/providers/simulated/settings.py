@@ -102,6 +102,11 @@ class SimulationSettings(_Frozen):
     faults: FaultSettings = Field(
         default_factory=FaultSettings, description="Faults of the simulated provider."
     )
+    fsync: bool = Field(
+        False,
+        description="Flush every transaction of the journal, as runs do that spend money, so that "
+        "nothing of the rehearsal is lost in a power cut.",
+    )
 
     @field_validator("traits")
     @classmethod

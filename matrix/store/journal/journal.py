@@ -3,7 +3,8 @@
 The writer holds an operating-system lock for as long as it lives, and checks its *epoch* in every
 transaction: whoever opens the journal for writing raises the epoch, so that a writer which was
 stopped, taken over and woken again finds out before it writes. A batch of entries is one
-transaction with ``synchronous=FULL``: when ``append`` returns, it is on the disk.
+transaction with ``synchronous=FULL``: when ``append`` returns, it is on the disk. A batch that
+need not outlive a power cut is handed to the operating system alone: it outlives every process.
 """
 
 from __future__ import annotations
@@ -111,7 +112,8 @@ class JournalWriter:
             make_private(path)
             self._db = _connect(path)
             self._db.execute("PRAGMA journal_mode=WAL")
-            self._db.execute("PRAGMA synchronous=FULL")
+            self._flushes = False
+            self._flush_or_not(True)
             self.torn = torn_end(self._db, path)  # before anything is written
             _require_own(self._db, path)
             if thorough:
@@ -148,8 +150,13 @@ class JournalWriter:
         """Whether any entry belongs to this session."""
         return session_id in self._ids
 
-    def append(self, entries: Sequence[Entry]) -> None:
+    def append(self, entries: Sequence[Entry], *, flush: bool = True) -> None:
         """Write a batch durably, as one transaction.
+
+        Args:
+            entries: The batch.
+            flush: It outlives a power cut, with all that was written before it; else it does so
+                with the next batch that is flushed, or when the journal is closed.
 
         Raises:
             FencedOff: Somebody has taken the journal over.
@@ -161,6 +168,7 @@ class JournalWriter:
         if not self._press.has_learned:
             learned = self._sample.dictionary([body for _, _, body in encoded])
         try:
+            self._flush_or_not(flush)
             with self._transaction():
                 if learned:
                     self._db.execute("INSERT INTO meta VALUES (?, ?)", (_DICTIONARY, learned))
@@ -229,6 +237,11 @@ class JournalWriter:
     def kept(self, name: str) -> StoredFold | None:
         """What was kept by this name; nothing if the journal has lost entries since."""
         return _kept(self._read, name, self._seq)
+
+    def _flush_or_not(self, flush: bool) -> None:
+        if flush is not self._flushes:
+            self._db.execute(f"PRAGMA synchronous={'FULL' if flush else 'NORMAL'}")
+            self._flushes = flush
 
     def close(self) -> None:
         """Let go of the journal; if nobody reads it now, one file is left, readable anywhere."""

@@ -106,6 +106,28 @@ def test_a_journal_goes_on_where_it_ended(path: Path) -> None:
     writer.close()
 
 
+def test_a_batch_that_is_not_flushed_outlives_its_process_and_is_flushed_with_the_next(
+    path: Path,
+) -> None:
+    code = (
+        "import os, signal, sys; from pathlib import Path\n"
+        "from tests.store.journal.test_journal import ENTRIES, JournalWriter\n"
+        "writer = JournalWriter(Path(sys.argv[1]))\n"
+        "writer.append(ENTRIES[:3], flush=False)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(path)], check=False)
+    assert done.returncode < 0
+    writer = JournalWriter(path)
+    assert [row.entry for row in writer.since(0)] == ENTRIES[:3]
+    said = []
+    for at, flush in enumerate((False, True, False)):
+        writer.append(ENTRIES[3 + at : 4 + at], flush=flush)
+        said += writer._read("PRAGMA synchronous")
+    assert said == [(1,), (2,), (1,)]  # SQLite's numbers of NORMAL and FULL
+    writer.close()
+
+
 def test_resources_are_stored_once(path: Path) -> None:
     texts: dict[str, JSON] = {content_hash(one): one for one in ({"text": "one"}, [1])}
     writer = JournalWriter(path)
