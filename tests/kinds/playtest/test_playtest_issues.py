@@ -363,6 +363,19 @@ def test_what_players_hold_against_the_narrator(said: str, kinds: list[str]) -> 
 
 
 @pytest.mark.parametrize(
+    ("told", "found"),
+    [
+        ("Here's an example of a revised version of the story that keeps you in it.", True),
+        ("Some ways to go on without disrupting the flow: 1. Use active voice.", True),
+        ("Your protagonist enters the inn.", True),
+        ("The dam disrupts the flow of the river, and you read the original text aloud.", False),
+    ],
+)
+def test_a_narrator_that_edits_a_text_speaks_out_of_its_role(told: str, found: bool) -> None:
+    assert (detect_character_break(read(told)) is not None) is found
+
+
+@pytest.mark.parametrize(
     ("ann", "absent", "found"),
     [
         ("I wait.", ["Bo"], []),

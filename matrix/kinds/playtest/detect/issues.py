@@ -366,8 +366,13 @@ _OUT_OF_ROLE: Final = re.compile(
     r"|of the|in"
     r"|calls|should)\b|\bi apologi[sz]e for (?:the|any|my) (?:confusion|error|mistake|inconsistency"
     r"|oversight)\b|\blet me know (?:if|how|when) you(?:'d| would)? (?:like|want|prefer)\b"
-    r"|\bwould you like me to\b|\b(?:token|context) (?:limit|window)\b|\bhere(?:'s| is) (?:a|the) "
-    r"(?:revised|rewritten|updated) (?:version|scene)\b|\[insert\b|\b(?:npc|player character)s?\b"
+    r"|\bwould you like me to\b|\b(?:token|context) (?:limit|window)\b"
+    r"|\bhere(?:'s| is) (?:an example of )?(?:a|the) "
+    r"(?:revised|rewritten|updated|improved|edited) (?:version|scene)\b"
+    r"|\b(?:maintain|disrupt|enhanc)(?:s|es|ing|e)? the (?:\w+ )?(?:flow|narrative|dialogue)"
+    r"\b(?! of)"
+    r"|\byour protagonist\b|\bthe original (?:narrative|prompt|text):?(?=\n|$)"
+    r"|\[insert\b|\b(?:npc|player character)s?\b"
     r"|\bmy (?:next|last|previous) (?:response|message|reply|output)\b"
     r"|\b(?:the|my|our|your) outline (?:asks|says|calls|wants|has|requires|suggests|puts|needs)\b"
     r"|\b(?:the |as )(?:one|person|author|writer) (?:who(?:'s| is) )?writing (?:this|it"
@@ -391,7 +396,8 @@ _OUT_OF_ROLE_WORDS: Final = word_set(
     "engage happy notes script outline pulse beat apologize apologise let like token context "
     "version "
     "insert npc npcs character create help a.i knowledge gamemaster response message reply output "
-    "page screen tell writing scene plot narrative progress advance wrap roll"
+    "page screen tell writing scene plot narrative progress advance wrap roll protagonist flow "
+    "original dialogue"
 )
 
 
