@@ -17,11 +17,11 @@ from tests.executors.programs import Project
 
 JUDGES = """
 import json, re, zlib
-from matrix.kinds.playtest.table.judge import RUBRIC
+from matrix.kinds.playtest.table.judge import QUALITIES
 
 def given(turn):
     good = zlib.crc32(turn.prompt.rpartition(">>>")[0].encode()) % 4 == 0
-    return good, json.dumps({**dict.fromkeys(RUBRIC.names, 3 if good else 1), "reason": "so"})
+    return good, json.dumps({**dict.fromkeys(QUALITIES, 3 if good else 1), "reason": "so"})
 
 async def steady(turn):
     return given(turn)[1]

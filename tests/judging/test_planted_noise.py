@@ -13,7 +13,7 @@ import yaml
 
 import matrix
 from matrix.judging.repeats import spread
-from matrix.kinds.playtest.table.judge import QUALITY, RUBRIC
+from matrix.kinds.playtest.table.judge import QUALITIES, QUALITY
 from matrix.store.reading.judgings import judge_repeats
 from matrix.store.reading.reader import RunTables
 from tests.comparer import compare_tables
@@ -64,7 +64,7 @@ def noisy(play: Play) -> RunTables:
 @pytest.mark.slow
 def test_planted_noise_is_recovered_from_repeats(noisy: RunTables) -> None:
     """Within four standard errors: a variance on 7 x 180 degrees of freedom has one of 4 %."""
-    found = [spread(judge_repeats(noisy, QUALITY + name).tolist()) for name in RUBRIC.names]
+    found = [spread(judge_repeats(noisy, QUALITY + name).tolist()) for name in QUALITIES]
     assert {(one.transcripts, one.df) for one in found} == {(60, 60 * (REPEATS - 1))}
     variances = [one.variance for one in found if one.variance is not None]
     planted, df = NOISE**2 + ROUNDING, sum(one.df for one in found)
@@ -78,7 +78,7 @@ def test_the_judges_part_in_the_score_is_what_the_planted_noise_makes_of_it(
     """Quality is a third of these scores: seven criteria averaged, from 1..5 to 0..100."""
     share = WEIGHTS["quality"] / sum(WEIGHTS.values())
     found = spread(judge_repeats(noisy).tolist())
-    planted = (100 * share / 4) ** 2 * (NOISE**2 + ROUNDING) / len(RUBRIC.names)
+    planted = (100 * share / 4) ** 2 * (NOISE**2 + ROUNDING) / len(QUALITIES)
     assert found.variance == pytest.approx(planted, rel=4 * sqrt(2 / found.df))
 
 

@@ -10,7 +10,7 @@ import pytest
 from matrix.judging.request import Part, judge_request, judge_system
 from matrix.judging.rubric import Criterion, Rubric
 from matrix.judging.verdict import RubricVerdict, parse_verdict
-from matrix.kinds.playtest.table.judge import RUBRIC as PLAYTEST
+from matrix.kinds.playtest.table.judge import QUALITIES
 from matrix.providers.simulated.provider import answer
 from matrix.providers.simulated.roles.judge import look_at
 from matrix.providers.simulated.settings import SimulationSettings, TraitsByCell
@@ -22,7 +22,7 @@ def _is_long(line: str) -> bool:
     return line.startswith("Narrator: ") and len(line) > 200
 
 
-RUBRIC = Rubric("Judge the session.", tuple(Criterion(name, "How?") for name in PLAYTEST.names))
+RUBRIC = Rubric("Judge the session.", tuple(Criterion(name, "How?") for name in QUALITIES))
 
 
 def verdict(transcript: str, seed: int = 1, **traits: float) -> RubricVerdict:
@@ -44,7 +44,7 @@ def test_every_dimension_gets_a_score_and_the_reason_names_what_was_seen(
     sessions: list[Session],
 ) -> None:
     found = verdict(sessions[0].transcript)
-    assert set(found.scores) == set(PLAYTEST.names)
+    assert set(found.scores) == set(QUALITIES)
     assert "story" in found.reason
 
 

@@ -13,9 +13,11 @@ from matrix.judging.request import verdict_schema
 from matrix.judging.verdict import parse_verdict
 from matrix.kinds.playtest.detect.classify import SCHEMA, parse_label
 from matrix.kinds.playtest.setup.roles import CLASSIFIER, JUDGE, TOKENS
-from matrix.kinds.playtest.table.judge import RUBRIC
+from matrix.kinds.playtest.table.judge import rubric_of
 from matrix.providers.local.grammar import MAX_STRING, grammar_of
 from tests.providers_local.sentences import sentence
+
+RUBRIC = rubric_of()
 
 jsonschema = pytest.importorskip("jsonschema", reason="needs a validator to compare with")
 

@@ -21,7 +21,7 @@ from matrix.judging.verdict import parse_verdict
 from matrix.kinds.playtest.detect.classify import SCHEMA, parse_label
 from matrix.kinds.playtest.kind import KIND
 from matrix.kinds.playtest.setup.prompts import classifier_system, classify_request
-from matrix.kinds.playtest.table.judge import RUBRIC
+from matrix.kinds.playtest.table.judge import rubric_of
 from matrix.model.records import Call, CallKey, CallParams
 from matrix.providers.local.provider import LEFT_OUT_CHARS, LEFT_OUT_MESSAGES, LocalModelProvider
 from matrix.providers.local.server import SHARED
@@ -31,6 +31,8 @@ from tests.kinds.fakes import Asked, make_prelude, play_session
 from tests.kinds.playtest.script import PROSE, binding, plan
 from tests.providers_local.calls import SMOLLM2, assistant, make_call, system, user
 from tests.waiting import LONGEST_WAIT_S
+
+RUBRIC = rubric_of()
 
 try:
     check_local_model(SMOLLM2)

@@ -28,7 +28,7 @@ from matrix.kinds.playtest.setup.roles import INTERVIEW, ROLES
 from matrix.kinds.playtest.setup.state import PlaytestState
 from matrix.kinds.playtest.table.casting import cast_group
 from matrix.kinds.playtest.table.creation import create_characters
-from matrix.kinds.playtest.table.judge import QUALITY, RUBRIC, judge_session
+from matrix.kinds.playtest.table.judge import QUALITY, judge_session, rubric_of
 from matrix.kinds.playtest.table.scoring import (
     COUNT_NAMES,
     SCORE_NAMES,
@@ -215,9 +215,10 @@ class PlaytestKind:
 
     def questions(self, kept: PreviousPlay) -> Mapping[str, LabelQuestion]:
         """What the judge is asked of every session."""
-        low, high = RUBRIC.scale
+        rubric = rubric_of(kept.texts["scenario"].get("words", {}))
+        low, high = rubric.scale
         return {
-            QUALITY + one.name: LabelQuestion(one.question, low, high) for one in RUBRIC.criteria
+            QUALITY + one.name: LabelQuestion(one.question, low, high) for one in rubric.criteria
         }
 
     async def finish(self, ctx: Context, state: PlaytestState) -> None:
@@ -234,13 +235,16 @@ class PlaytestKind:
         if table.options.survey and state.turns:
             await survey_players(ctx, table, state, table.options.survey)
         judged: Sequence[Judged[RubricVerdict]] = ()
+        rubric = rubric_of(table.words)
         if table.options.with_judge and state.turns:
             judged = await judge_session(ctx, table, state)
-            record_criteria(ctx, RUBRIC, judged, QUALITY)
+            record_criteria(ctx, rubric, judged, QUALITY)
         if state.turns:
             state = await review_issues(ctx, table, state, judged)
         values = record_counts(ctx, state, table.expected)
-        values |= record_composite(ctx, state, table.expected, judged, table.options.weights)
+        values |= record_composite(
+            ctx, state, table.expected, judged, table.options.weights, rubric
+        )
         record_passed(ctx, values, table.options.pass_if, self.lower_is_better)
 
 

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from matrix.kinds.playtest.kind import KIND
 from matrix.kinds.playtest.setup.options import PlaytestOptions
-from matrix.kinds.playtest.table.judge import RUBRIC, transcript
+from matrix.kinds.playtest.table.judge import QUALITIES, rubric_of, transcript
 from matrix.model.records import Message
 from tests.kinds.fakes import Asked, FakeLog, make_prelude, play_session
 from tests.kinds.playtest.script import PROSE, Script, binding, label, plan
@@ -20,14 +20,18 @@ HASH = "335eaf1b0fd604af"
 
 
 def test_the_rubric_asks_for_the_seven_dimensions() -> None:
-    assert RUBRIC.names == (
-        "coherence",
-        "atmosphere",
-        "player_agency",
-        "pacing",
-        "story_guide_adherence",
-        "character_integration",
-        "fun_factor",
+    assert (
+        rubric_of().names
+        == QUALITIES
+        == (
+            "coherence",
+            "atmosphere",
+            "player_agency",
+            "pacing",
+            "story_guide_adherence",
+            "character_integration",
+            "fun_factor",
+        )
     )
 
 
@@ -59,7 +63,7 @@ def test_the_transcript_has_every_voice_and_marks_what_was_private() -> None:
 
 
 def test_the_judge_is_given_guide_group_and_transcript_as_fenced_parts() -> None:
-    whole = json.dumps(dict.fromkeys(RUBRIC.names, 4))
+    whole = json.dumps(dict.fromkeys(QUALITIES, 4))
     labels = {2: label("private-moment", private_target="x")}
     played = play(Script(labels=labels, verdicts=[whole]), max_turns=3)
     (asked,) = [asked for asked in played.asked if asked.role == "judge"]
@@ -73,13 +77,13 @@ def test_what_is_asked_by_default_is_what_it_always_was() -> None:
     played = play(Script(verdicts=["no", "no"]), max_turns=2)
     asked = [asked for asked in played.asked if asked.role == "judge"]
     assert [one.slot for one in asked] == ["0", "1"]
-    assert RUBRIC.hash == HASH
+    assert rubric_of().hash == HASH
     assert not [name for name in played.values if name.startswith("judge.")]
     assert "judge_repeats" not in PlaytestOptions().model_dump(mode="json"), "ids are made of it"
 
 
-SCORED = json.dumps(dict.fromkeys(RUBRIC.names, 4))
-HALF = json.dumps(dict.fromkeys(RUBRIC.names[1:], 4))
+SCORED = json.dumps(dict.fromkeys(QUALITIES, 4))
+HALF = json.dumps(dict.fromkeys(QUALITIES[1:], 4))
 
 
 def repeated(*said: str) -> dict[str, float | None]:
@@ -129,7 +133,7 @@ def test_the_score_is_the_mean_of_what_each_repeat_that_could_be_read_makes_of_i
         if asked.role != "judge":
             return script(asked)
         given = answers[asked.slot.split(".")[1]]
-        return "no" if given is None else json.dumps(dict.fromkeys(RUBRIC.names, given))
+        return "no" if given is None else json.dumps(dict.fromkeys(QUALITIES, given))
 
     options = {**GROUP, "judge_repeats": 4}
     bound, session = binding(options=json.dumps(options)), plan(max_turns=3, options=options)

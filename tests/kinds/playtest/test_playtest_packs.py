@@ -106,7 +106,7 @@ pulses_expected: 0
 names: [Ada, "x1", ada]
 """
     found = mistakes_of(pack(tmp_path, broken))
-    keys = "kind, title, summary, setting, category, tags, guide, pulses_expected, names"
+    keys = "kind, title, summary, setting, category, tags, guide, pulses_expected, names, words"
     unknown = f"unknown key; allowed: {keys}; did you mean 'title'?"
     at_7 = "PACK/scenario.yaml:7: names[1]: 'x1' is no first name; letters, spaces, ' and - only"
     missing = "found 'gone.md', but cannot be read: no such file"

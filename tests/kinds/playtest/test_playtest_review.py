@@ -13,7 +13,7 @@ from matrix.judging.verdict import RubricVerdict
 from matrix.kinds.library import FolderLibrary, shipped_root
 from matrix.kinds.playtest.kind import KIND
 from matrix.kinds.playtest.setup.options import PlaytestOptions
-from matrix.kinds.playtest.table.judge import RUBRIC
+from matrix.kinds.playtest.table.judge import QUALITIES
 from matrix.kinds.playtest.table.review import is_unsure
 from matrix.kinds.protocol import Binding
 from matrix.model.errors import BadInput, CallFailed
@@ -22,7 +22,7 @@ from tests.kinds.playtest.script import BEATS, PROSE, SCENARIO, Script, binding,
 
 GROUP = ["joker", "engaged", "drifter"]
 BOTH = ["contradiction", "character_break"]
-BEST = dict.fromkeys(RUBRIC.names, 5)
+BEST = dict.fromkeys(QUALITIES, 5)
 PASS = "VERDICT: PASS - nothing is against anything"
 
 

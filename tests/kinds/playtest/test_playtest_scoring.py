@@ -13,7 +13,7 @@ from matrix.kinds.playtest.kind import KIND
 from matrix.kinds.playtest.setup.options import Weights
 from matrix.kinds.playtest.setup.state import PlaytestState, TangentBook
 from matrix.kinds.playtest.setup.vocabulary import ISSUE_TYPES
-from matrix.kinds.playtest.table.judge import RUBRIC
+from matrix.kinds.playtest.table.judge import QUALITIES, rubric_of
 from matrix.kinds.playtest.table.scoring import (
     BURDEN,
     COUNT_NAMES,
@@ -111,12 +111,12 @@ def test_every_further_issue_costs_something(counts: dict[str, int], kind: str) 
     assert 0.0 <= soundness_part(worse) < soundness_part(counts) <= 1.0
 
 
-@given(st.dictionaries(st.sampled_from(RUBRIC.names), st.floats(1, 5)))
+@given(st.dictionaries(st.sampled_from(QUALITIES), st.floats(1, 5)))
 def test_quality_is_the_mean_of_all_qualities_moved_to_the_unit_interval(
     scores: dict[str, float],
 ) -> None:
-    value = RUBRIC.composed(scores)
-    if len(scores) < len(RUBRIC.names):
+    value = rubric_of().composed(scores)
+    if len(scores) < len(QUALITIES):
         assert value is None
     else:
         assert value == pytest.approx((sum(scores.values()) / len(scores) - 1) / 4)
@@ -191,7 +191,7 @@ def test_the_kind_names_beforehand_what_its_sessions_are_scored_on() -> None:
 
 def test_a_session_without_pulses_scores_low_but_scores() -> None:
     labels = dict.fromkeys(range(1, 9), label("clarification"))
-    verdict = json.dumps(dict.fromkeys(RUBRIC.names, 4))
+    verdict = json.dumps(dict.fromkeys(QUALITIES, 4))
     played = play(Script(labels=labels, verdicts=[verdict]), max_turns=8)
     assert played.values["turns_per_pulse"] is None
     assert played.values["stuck_moments"] == 1.0
@@ -221,7 +221,7 @@ def test_thirds_are_shares(turns: list[int]) -> None:
 
 def test_the_score_says_by_what_its_parts_were_weighed() -> None:
     chosen = {"progress": 2, "tangents": 1.5, "quality": 1, "failures": 0.25}
-    verdict = json.dumps({**dict.fromkeys(RUBRIC.names, 4), "reason": "fine"})
+    verdict = json.dumps({**dict.fromkeys(QUALITIES, 4), "reason": "fine"})
     played = play(Script(verdicts=[verdict]), max_turns=3, weights=chosen)
     (score,) = [one for one in played.scores if one.name == "score"]
     assert score.reason == "weights: progress 2, quality 1, soundness 0.25", "there was no tangent"

@@ -15,7 +15,7 @@ from matrix.kinds.playtest.detect.moments import TOLD
 from matrix.kinds.playtest.kind import KIND
 from matrix.kinds.playtest.setup import prompts
 from matrix.kinds.playtest.setup.options import PlaytestOptions
-from matrix.kinds.playtest.table.judge import RUBRIC
+from matrix.kinds.playtest.table.judge import QUALITIES
 from matrix.kinds.playtest.table.survey import keyed, read_answers
 from matrix.kinds.protocol import INTERVIEWED
 from matrix.model.errors import CallFailed
@@ -36,7 +36,7 @@ def whole(asked: Asked) -> str:
 
 def play(answer: Answer = whole, **options: object) -> Played:
     chosen = {"group": GROUP, "survey": SURVEY, **options}
-    verdict = json.dumps(dict.fromkeys(RUBRIC.names, 4))
+    verdict = json.dumps(dict.fromkeys(QUALITIES, 4))
     script = Script(narrator=PROSE[:3], verdicts=[verdict])
 
     def handler(asked: Asked) -> str:

@@ -13,6 +13,8 @@ from matrix.kinds.context import MessageLog
 from matrix.kinds.playtest.detect.asides import heard
 from matrix.kinds.playtest.detect.reading import spoken
 from matrix.kinds.playtest.setup.prompts import (
+    NO_WORDS,
+    Words,
     begin_request,
     opening_request,
     private_reply,
@@ -53,7 +55,12 @@ def lines(messages: Iterable[Message]) -> str:
 
 
 def narrator_history(
-    system: str, size: int, log: MessageLog, *, story_at: int | None = None
+    system: str,
+    size: int,
+    log: MessageLog,
+    *,
+    story_at: int | None = None,
+    words: Words = NO_WORDS,
 ) -> list[ChatMessage]:
     """Everything the narrator has been told and has said, ending with what it must answer.
 
@@ -62,19 +69,20 @@ def narrator_history(
         size: Players at the table.
         log: The session's log.
         story_at: Position at which the story began; ``None`` during character creation.
+        words: Texts of the wording that the story says otherwise.
     """
     creation = [log[position] for position in range(len(log) if story_at is None else story_at)]
     chat = _Chat(system)
-    chat.put("user", opening_request(size))
+    chat.put("user", opening_request(size, words))
     _say(chat, creation, WELCOME)
     introductions = [message for message in creation if message.label == INTRODUCTION]
     if introductions or story_at is not None:
-        chat.put("user", questions_request(lines(introductions) or SILENCE))
+        chat.put("user", questions_request(lines(introductions) or SILENCE, words))
     if story_at is not None:
         _say(chat, creation, QUESTION)
         answers = [message for message in creation if message.label == ANSWER]
-        chat.put("user", begin_request(lines(answers) or SILENCE))
-        _tell(chat, log, story_at)
+        chat.put("user", begin_request(lines(answers) or SILENCE, words))
+        _tell(chat, log, story_at, words)
     return chat.messages
 
 
@@ -98,7 +106,7 @@ class _Chat:
             self.messages.append(ChatMessage(role, text))
 
 
-def _tell(chat: _Chat, log: MessageLog, start: int) -> None:
+def _tell(chat: _Chat, log: MessageLog, start: int, words: Words) -> None:
     """Put the lines of the story that the narrator said or heard."""
     for position in range(start, len(log)):
         message = log[position]
@@ -107,7 +115,7 @@ def _tell(chat: _Chat, log: MessageLog, start: int) -> None:
         elif message.label == RELAY:
             chat.put("user", message.text)
         elif message.label == REACTION and message.channel != TABLE:
-            chat.put("user", private_reply(message.speaker, message.text))
+            chat.put("user", private_reply(message.speaker, message.text, words))
 
 
 def table_talk(log: MessageLog, count: int) -> list[Message]:

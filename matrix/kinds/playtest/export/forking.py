@@ -105,7 +105,7 @@ def _reseated(
         index = group.index(pinned)
     speaker = seats[index]
     if speaker != state.seats[state.spokesperson]:
-        text = spokesperson_system(_archetype(ctx, speaker.archetype), speaker.name)
+        text = spokesperson_system(_archetype(ctx, speaker.archetype), speaker.name, _words(ctx))
         relay_prompt = _note(ctx, history.SPOKESPERSON, text)
     changed = {"seats": seats, "spokesperson": index, "relay_prompt": relay_prompt}
     return state.model_copy(update=changed)
@@ -120,8 +120,16 @@ def _seat(ctx: ForkContext, persona: Persona, archetype: str) -> Seat:
         character=persona.character,
         mood=persona.mood,
         title=str(scenario["title"]),
+        words=_words(ctx),
     )
     return Seat(name=persona.name, archetype=archetype, persona=_note(ctx, persona.name, text))
+
+
+def _words(ctx: ForkContext) -> dict[str, str]:
+    """Texts of the wording that the story says otherwise."""
+    scenario: Any = ctx.resource("scenario")
+    own: dict[str, str] = scenario.get("words", {})
+    return own
 
 
 def _introduce(ctx: ForkContext, state: PlaytestState) -> None:

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from matrix.kinds.playtest.setup.guide import Guide, parse_guide
+from matrix.kinds.playtest.setup.wording import mistake_in
 from matrix.kinds.protocol import ScenarioPack
 from matrix.kinds.text_files import read_text
 from matrix.model.documents.mistakes import Mistakes, together
@@ -43,6 +44,13 @@ def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
             raise ValueError(f"name {name!r} is listed twice; each name once")
         seen.add(name.casefold())
     return names
+
+
+def _worded(words: dict[str, str]) -> dict[str, str]:
+    for name, text in words.items():
+        if told := mistake_in(name, text):
+            raise ValueError(f"{name}: {told}")
+    return words
 
 
 class StoryPack(BaseModel):
@@ -79,6 +87,11 @@ class StoryPack(BaseModel):
         default=(),
         max_length=200,
         description="First names that fit the setting, and that nobody in the guide bears.",
+    )
+    words: Annotated[dict[str, str], AfterValidator(_worded)] = Field(
+        default_factory=dict,
+        description="What models are told otherwise than by the shipped wording.yaml, by the name "
+        "of the text: who the narrator is, what a pulse is, what the judge looks at.",
     )
 
 
@@ -197,6 +210,7 @@ def _packed(name: str, scenario: StoryPack, guide: str, read: Guide) -> Scenario
             "pulses_expected": expected,
             "names": list(scenario.names),
             "guide": guide,
+            **({"words": scenario.words} if scenario.words else {}),
         },
         fields={
             **({"category": scenario.category} if scenario.category else {}),

@@ -1,7 +1,8 @@
 """Every prompt that a play-test sends, in one place.
 
 Each system prompt opens with a heading that names the task (``NARRATOR``, ``PLAYER``, ...).
-It reads well to a model, and it is how a simulated model recognises what it is asked for.
+It reads well to a model, and it is how a simulated model recognises what it is asked for. What
+stands below it is wording, of which a story may have its own: ``words`` are its texts by name.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from matrix.kinds.playtest.setup.vocabulary import OUTPUT_TYPES, TANGENT_TYPES
+from matrix.kinds.playtest.setup.wording import fill
 
 if TYPE_CHECKING:
     from matrix.kinds.playtest.setup.archetypes import Archetype
@@ -20,42 +22,39 @@ PLAYER = "# You are a player"
 SPOKESPERSON = "# You are the spokesperson"
 CLASSIFIER = "# You are the classifier"
 
+Words = Mapping[str, str]
+NO_WORDS: Words = {}
+"""Of a story that has no wording of its own."""
 
-def narrator_system(prompt: str, title: str, guide: str) -> str:
+
+def narrator_system(prompt: str, title: str, guide: str, words: Words = NO_WORDS) -> str:
     """System prompt of the model under test: the prompt variant, then the whole story guide."""
-    return f"{NARRATOR}\n\n{prompt.strip()}\n\n# Story guide: {title}\n\n{guide.strip()}\n"
+    told = fill(words, "narrator", prompt=prompt.strip(), title=title, guide=guide.strip())
+    return f"{NARRATOR}\n\n{told}"
 
 
-def opening_request(size: int) -> str:
+def opening_request(size: int, words: Words = NO_WORDS) -> str:
     """First user message to the narrator: the table is set, character creation begins."""
-    return (
-        f"[table] {size} people have sat down to play and are waiting for you. Welcome them, "
-        "set the mood in a few sentences without starting the story, and ask who they are."
-    )
+    return fill(words, "opening", size=size)
 
 
-def questions_request(introductions: str) -> str:
+def questions_request(introductions: str, words: Words = NO_WORDS) -> str:
     """Second user message: who they are; the narrator asks one question about character."""
-    return (
-        f"{introductions}\n\n[table] Ask the group one question that brings out who their "
-        "characters are. Do not start the story yet."
-    )
+    return fill(words, "questions", introductions=introductions)
 
 
-def begin_request(answers: str) -> str:
+def begin_request(answers: str, words: Words = NO_WORDS) -> str:
     """Third user message: the answers, and the story begins."""
-    return f"{answers}\n\n[table] Begin the story now."
+    return fill(words, "begin", answers=answers)
 
 
-_CASTING = (
-    "Invent the person who plays and the character they bring. Keep it light: an ordinary "
-    "person with a reason to be here, not a case study. Answer in JSON with the keys "
-    '"name" (one first name that fits the setting), "backstory" (two sentences in the third '
-    'person) and "character" (one sentence: who they are in this story).'
-)
-
-
-def persona_system(title: str, setting: str, taken: Sequence[str], names: Sequence[str]) -> str:
+def persona_system(
+    title: str,
+    setting: str,
+    taken: Sequence[str],
+    names: Sequence[str],
+    words: Words = NO_WORDS,
+) -> str:
     """System prompt for casting one player: a name, a backstory, a character for this story."""
     lines = [
         PERSONA,
@@ -63,7 +62,7 @@ def persona_system(title: str, setting: str, taken: Sequence[str], names: Sequen
         f"Story: {title}",
         f"Setting: {setting}",
         "",
-        _CASTING,
+        fill(words, "casting"),
     ]
     if names:
         lines.append(f"Names that fit: {', '.join(names)}.")
@@ -72,16 +71,23 @@ def persona_system(title: str, setting: str, taken: Sequence[str], names: Sequen
     return "\n".join(lines)
 
 
-def persona_request(archetype: Archetype, nudge: str) -> str:
+def persona_request(archetype: Archetype, nudge: str, words: Words = NO_WORDS) -> str:
     """User message for casting: the archetype the person is drawn from and a random nudge."""
     return (
         f"Archetype: {archetype.name}\nStyle: {archetype.style}\nContext: {archetype.context}\n"
-        f"This time, somebody who is {nudge}."
+        f"{fill(words, 'nudge', nudge=nudge)}"
     )
 
 
 def player_system(
-    archetype: Archetype, *, name: str, backstory: str, character: str, mood: str, title: str
+    archetype: Archetype,
+    *,
+    name: str,
+    backstory: str,
+    character: str,
+    mood: str,
+    title: str,
+    words: Words = NO_WORDS,
 ) -> str:
     """System prompt of one player: mostly an ordinary player, with the archetype as seasoning."""
     habits = "\n".join(f"- {pattern}" for pattern in archetype.patterns)
@@ -90,122 +96,106 @@ def player_system(
         f"Mood tonight: {mood}\nQuirk: about {archetype.quirk_frequency:.0%} of what you say\n"
         f"Story: {title}\n\n## Who you are\n{backstory}\n{character}\n\n"
         f"## How you play\n{habits}\n\n"
-        "Most of the time you simply play along like anybody at the table. Stay in the first "
-        "person, answer in one to three sentences, never narrate for others, and never speak as "
-        "the narrator.\n"
+        f"{fill(words, 'playing')}\n"
     )
 
 
-def introduction_request(narration: str) -> str:
+def introduction_request(narration: str, words: Words = NO_WORDS) -> str:
     """User message to a player during character creation."""
-    return f'The narrator says:\n"""\n{narration}\n"""\n\nIntroduce yourself to the table.'
+    return fill(words, "introduction", narration=narration)
 
 
-def question_request(narration: str) -> str:
+def question_request(narration: str, words: Words = NO_WORDS) -> str:
     """User message to a player: the narrator's question about their character."""
-    return f'The narrator asks:\n"""\n{narration}\n"""\n\nAnswer for your character.'
+    return fill(words, "question", narration=narration)
 
 
 MOOD_NOW = "Right now you feel"
 
 
 def reaction_request(
-    recent: str, narration: str, name: str, memory: str = "", mood: str = ""
+    recent: str,
+    narration: str,
+    name: str,
+    memory: str = "",
+    mood: str = "",
+    words: Words = NO_WORDS,
 ) -> str:
     """User message to a player for an ordinary turn: memory, what was heard lately, and now.
 
     ``mood`` is one that has come over the player just now.
     """
     before = _reminded(memory)
-    before += f"What the table heard lately:\n{recent}\n\n" if recent else ""
+    before += f"{fill(words, 'lately', recent=recent)}\n\n" if recent else ""
     now = f"{MOOD_NOW} {mood}. " if mood else ""
-    return (
-        f'{before}The narrator says:\n"""\n{narration}\n"""\n\n{now}What do you, {name}, say or do?'
-    )
+    return before + fill(words, "reaction", narration=narration, name=name, mood=now)
 
 
 def _reminded(memory: str) -> str:
     return f"{memory}\n\n" if memory else ""
 
 
-def private_request(narration: str, name: str, memory: str = "") -> str:
+def private_request(narration: str, name: str, memory: str = "", words: Words = NO_WORDS) -> str:
     """User message to the one player whom the narrator addressed alone."""
-    return (
-        f"{_reminded(memory)}The narrator speaks to you alone, {name}; the others do not hear it:\n"
-        f'"""\n{narration}\n"""\n\nHow do you react? Say whether you tell the others.'
-    )
+    return _reminded(memory) + fill(words, "private", narration=narration, name=name)
 
 
-def private_reply(name: str, text: str) -> str:
+def private_reply(name: str, text: str, words: Words = NO_WORDS) -> str:
     """User message to the narrator: what the player said whom it had addressed alone."""
-    return f"[private] {name}, to you alone: {text}"
+    return fill(words, "private_reply", name=name, text=text)
 
 
-def aside_note(name: str, told: bool) -> str:
+def aside_note(name: str, told: bool, words: Words = NO_WORDS) -> str:
     """What the others notice of a private moment."""
-    after = "then tells the others" if told else "keeps it to themself"
-    return f"[The narrator speaks to {name} alone, who {after}.]"
+    return fill(words, "told_others" if told else "kept_secret", name=name)
 
 
-def survey_request(memory: str, name: str, questions: Mapping[str, str]) -> str:
+def survey_request(
+    memory: str, name: str, questions: Mapping[str, str], words: Words = NO_WORDS
+) -> str:
     """User message to a player when the story is over; the answer is JSON."""
     asked = "\n".join(f'- "{key}": {text}' for key, text in questions.items())
-    return (
-        f"The story is over.\n\n{memory}\n\nBefore everybody goes home, you, {name}, are asked "
-        "what it was like. Answer honestly, as yourself, in JSON with these keys, and at most two "
-        f"sentences for what is asked in words:\n{asked}\n"
-    )
+    return fill(words, "survey", memory=memory, name=name, questions=asked) + "\n"
 
 
 SURVEY_AGAIN = "\n\nAnswer with the JSON object alone, every key with its answer."
 """What is added where the answer before could not be read."""
 
 
-def interview_request(memory: str, name: str, question: str, over: bool) -> str:
+def interview_request(
+    memory: str, name: str, question: str, over: bool, words: Words = NO_WORDS
+) -> str:
     """User message to a player whom somebody asks about the game, after a turn of it."""
-    when = "The story is over." if over else "The game has stopped for a moment."
-    return (
-        f"{when}\n\n{memory}\n\nSomebody who has watched you play takes you aside, {name}, and "
-        f'asks:\n"""\n{question}\n"""\n\nAnswer as yourself, from what you know and remember, '
-        "in at most four sentences. Do not go on with the story."
-    )
+    when = fill(words, "over" if over else "paused")
+    return fill(words, "interview", when=when, memory=memory, name=name, question=question)
 
 
-_ANYBODY = "you may colour, shorten or slightly misread what your friends said."
-
-
-def spokesperson_system(archetype: Archetype, name: str) -> str:
+def spokesperson_system(archetype: Archetype, name: str, words: Words = NO_WORDS) -> str:
     """System prompt for relaying: one message from the group, coloured by who relays it."""
+    relays = archetype.relay or fill(words, "relays")
     return (
         f"{SPOKESPERSON}\n\nName: {name}\nArchetype: {archetype.name}\nStyle: {archetype.style}\n\n"
-        "You tell the narrator what the group says and does, in one short message in the first "
-        f"person plural. You are yourself: {archetype.relay or _ANYBODY} You invent nothing that "
-        "your friends would object to.\n"
+        f"{fill(words, 'spokesperson', relay=relays)}\n"
     )
 
 
-def told_note(name: str, secret: str) -> str:
+def told_note(name: str, secret: str, words: Words = NO_WORDS) -> str:
     """What the others hear of a private moment whose player tells them."""
-    return f'[{name} tells the others what the narrator said: "{secret}"]'
+    return fill(words, "secret", name=name, secret=secret)
 
 
-def relay_request(narration: str, said: Sequence[tuple[str, str]]) -> str:
+def relay_request(narration: str, said: Sequence[tuple[str, str]], words: Words = NO_WORDS) -> str:
     """User message to the spokesperson: what everyone said this turn."""
     lines = "\n".join(f"- {name}: {text}" for name, text in said)
-    return (
-        f'The narrator said:\n"""\n{narration}\n"""\n\nYour friends say:\n{lines}\n\n'
-        "Tell the narrator."
-    )
+    return fill(words, "relay", narration=narration, said=lines)
 
 
-def classifier_system() -> str:
+def classifier_system(words: Words = NO_WORDS) -> str:
     """System prompt for classifying one narrator output; the answer is JSON."""
     return (
         f"{CLASSIFIER}\n\n"
-        "You label one output of the narrator of an interactive story. JSON keys:\n"
-        f'- "type": one of {", ".join(OUTPUT_TYPES)}. A pulse advances the story (new scene, '
-        "revelation, confrontation, challenge, major decision); answers, recaps, acknowledgements "
-        "and handling of distractions are no pulses.\n"
+        f"{fill(words, 'classifier')} JSON keys:\n"
+        f'- "type": one of {", ".join(OUTPUT_TYPES)}. {fill(words, "pulse")}\n'
         '- "confidence": 0 to 1.\n'
         '- "pulse": a title of at most six words if the type is pulse, else null.\n'
         '- "private_target": the name of the one player addressed alone, else null.\n'
@@ -221,9 +211,9 @@ def classifier_system() -> str:
     )
 
 
-def classify_request(names: Sequence[str], relay: str, narration: str) -> str:
+def classify_request(
+    names: Sequence[str], relay: str, narration: str, words: Words = NO_WORDS
+) -> str:
     """User message to the classifier: the group's last message and the narrator's output."""
-    return (
-        f'Players: {", ".join(names)}\n\nThe group had said:\n"""\n{relay}\n"""\n\n'
-        f'The narrator answered:\n"""\n{narration}\n"""'
-    )
+    told = {"names": ", ".join(names), "relay": relay, "narration": narration}
+    return fill(words, "classify", **told)

@@ -75,9 +75,15 @@ async def cast_group(ctx: Context) -> JSON:
                 roles.PLAYERS,
                 model,
                 persona_system(
-                    scenario["title"], scenario["setting"], (), drawn.names[:NAMES_SHOWN]
+                    scenario["title"],
+                    scenario["setting"],
+                    (),
+                    drawn.names[:NAMES_SHOWN],
+                    scenario.get("words", {}),
                 ),
-                persona_request(archetypes[drawn.archetype], drawn.nudge),
+                persona_request(
+                    archetypes[drawn.archetype], drawn.nudge, scenario.get("words", {})
+                ),
                 tag=roles.PERSONA,
             )
             for drawn, model in zip(group.players, models, strict=True)

@@ -11,6 +11,7 @@ from matrix.kinds.playtest.detect.reading import is_usable, spoken
 from matrix.kinds.playtest.setup import roles
 from matrix.kinds.playtest.setup.archetypes import Archetype
 from matrix.kinds.playtest.setup.prompts import (
+    Words,
     introduction_request,
     player_system,
     question_request,
@@ -60,6 +61,7 @@ def _seat(ctx: Context, table: TurnTable, personas: Sequence[Persona]) -> Playte
             character=persona.character,
             mood=persona.mood,
             title=table.title,
+            words=table.words,
         )
         position = _note(ctx, history.persona_channel(persona.name), system)
         seats.append(Seat(name=persona.name, archetype=persona.archetype, persona=position))
@@ -67,7 +69,7 @@ def _seat(ctx: Context, table: TurnTable, personas: Sequence[Persona]) -> Playte
         ctx.player(Player(persona.name, persona.archetype, model, index == speaker, persona.mood))
     chosen = personas[speaker]
     archetype = Archetype.model_validate(table.archetypes[chosen.archetype])
-    relay = spokesperson_system(archetype, chosen.name)
+    relay = spokesperson_system(archetype, chosen.name, table.words)
     relay_prompt = _note(ctx, history.persona_channel(history.SPOKESPERSON), relay)
     return PlaytestState(
         seats=tuple(seats), spokesperson=speaker, relay_prompt=relay_prompt, story_at=len(ctx.log)
@@ -83,11 +85,11 @@ async def _round(
     table: TurnTable,
     state: PlaytestState,
     labels: tuple[str, str],
-    request: Callable[[str], str],
+    request: Callable[[str, Words], str],
     blanks: int,
 ) -> int:
     """The narrator speaks and every player answers; returns unusable outputs in a row."""
-    messages = narrator_history(table.narrator_system, len(state.seats), ctx.log)
+    messages = narrator_history(table.narrator_system, len(state.seats), ctx.log, words=table.words)
     answer = await ctx.ask(
         roles.NARRATOR,
         messages,
@@ -104,7 +106,7 @@ async def _round(
         detail = "an output without usable words during character creation"
         ctx.event("breakdown", subject=NARRATOR, detail=detail, severity="error")
         narration = NO_WORDS
-    said = await ctx.parallel(_players(ctx, table, state, request(spoken(narration))))
+    said = await ctx.parallel(_players(ctx, table, state, request(spoken(narration), table.words)))
     for seat, text in zip(state.seats, said, strict=True):
         if text:
             ctx.log.append(Message(TABLE, seat.name, text, ctx.turn, labels[1]))

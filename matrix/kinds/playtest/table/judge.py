@@ -14,7 +14,9 @@ from matrix.kinds.playtest.detect.asides import heard
 from matrix.kinds.playtest.detect.history import NARRATOR, RELAY, SYSTEM, TABLE
 from matrix.kinds.playtest.detect.reading import spoken
 from matrix.kinds.playtest.setup import roles
+from matrix.kinds.playtest.setup.prompts import NO_WORDS, Words
 from matrix.kinds.playtest.setup.state import PlaytestState
+from matrix.kinds.playtest.setup.wording import fill
 from matrix.kinds.playtest.table.table import TurnTable, persona_of
 from matrix.model.records import Message
 
@@ -22,31 +24,25 @@ MAX_TRANSCRIPT: Final = 200_000
 MAX_GUIDE: Final = 60_000
 """Characters of material that the judge is given; more is cut out of the middle."""
 
-RUBRIC: Final = Rubric(
-    "You have the story guide, the group and the transcript of one session of an interactive "
-    "story. Judge the narrator, not the players.",
-    (
-        Criterion(
-            "coherence", "Does the story hold together, with nothing that contradicts itself?"
-        ),
-        Criterion(
-            "atmosphere", "Does the telling keep the tone of the guide and make the place felt?"
-        ),
-        Criterion("player_agency", "Do the players' choices change what happens later on?"),
-        Criterion("pacing", "Does tension build at a good rate, with no rush and no dragging?"),
-        Criterion(
-            "story_guide_adherence",
-            "Are the guide's places, people and pulses used, and nothing important invented?",
-        ),
-        Criterion(
-            "character_integration",
-            "Does what the players told about their characters come back in the story?",
-        ),
-        Criterion("fun_factor", "Would you want to sit at this table and play this?"),
-    ),
+QUALITIES: Final = (
+    "coherence",
+    "atmosphere",
+    "player_agency",
+    "pacing",
+    "story_guide_adherence",
+    "character_integration",
+    "fun_factor",
 )
+"""What is judged, by the names of its scores and of its questions in the wording."""
 QUALITY: Final = "quality_"
 """Goes before the name of a criterion in the scores that are recorded."""
+
+
+def rubric_of(words: Words = NO_WORDS) -> Rubric:
+    """The rubric, in the words of the story: scores by other words are of another rubric."""
+    return Rubric(
+        fill(words, "judge"), tuple(Criterion(name, fill(words, name)) for name in QUALITIES)
+    )
 
 
 async def judge_session(
@@ -54,7 +50,7 @@ async def judge_session(
 ) -> list[Judged[RubricVerdict]]:
     """Have the session judged, as often as the options say."""
     model = roles.model_of(roles.JUDGE, ctx.plan.roles)
-    form, tokens = scores_form(RUBRIC), roles.TOKENS[roles.JUDGE]
+    form, tokens = scores_form(rubric_of(table.words)), roles.TOKENS[roles.JUDGE]
     judge = Judge(roles.JUDGE, model, form, tokens, roles.PLAYTEST_RUBRIC)
     material = (
         Part("Story guide", table.guide, MAX_GUIDE),

@@ -36,12 +36,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from matrix.judging.asking import Judged
 from matrix.judging.recording import record_repeats
 from matrix.judging.repeats import mean_of
+from matrix.judging.rubric import Rubric
 from matrix.judging.verdict import UNREADABLE, RubricVerdict
 from matrix.kinds.context import Context
 from matrix.kinds.playtest.detect.tangents import tangent_patience
 from matrix.kinds.playtest.setup.options import Weights
 from matrix.kinds.playtest.setup.state import MomentBook, PlaytestState, TangentBook
-from matrix.kinds.playtest.table.judge import QUALITY, RUBRIC
+from matrix.kinds.playtest.table.judge import QUALITIES, QUALITY
 from matrix.kinds.playtest.table.survey import SCORES as OF_SURVEY
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ SCORE_NAMES: Final = frozenset(
         "passed",
         *COUNTED,
         *(f"part_{name}" for name in CompositeParts._fields),
-        *(QUALITY + name for name in RUBRIC.names),
+        *(QUALITY + name for name in QUALITIES),
         *OF_SURVEY.values(),
     }
 )
@@ -325,13 +326,14 @@ def record_composite(
     expected: int,
     judged: Sequence[Judged[RubricVerdict]],
     weights: Weights,
+    rubric: Rubric,
 ) -> dict[str, float | None]:
     """Record the parts and the composite, which is the session's ``score``, and give them.
 
     The composite moves in proportion to its quality part, so with repeats of the judge it is the
     mean of what each that could be read makes of it alone.
     """
-    qualities = [RUBRIC.composed(one.verdict.scores) if one.verdict else None for one in judged]
+    qualities = [rubric.composed(one.verdict.scores) if one.verdict else None for one in judged]
     parts = parts_of(state, expected, mean_of(qualities))
     for name, value in parts._asdict().items():
         ctx.score(f"part_{name}", value)
@@ -342,9 +344,9 @@ def record_composite(
     alone = [
         composite(parts._replace(quality=quality), weights, judged=True) for quality in qualities
     ]
-    record_repeats(ctx, RUBRIC, judged, alone, QUALITY)
+    record_repeats(ctx, rubric, judged, alone, QUALITY)
     values = {f"part_{name}": value for name, value in parts._asdict().items()}
-    for name in RUBRIC.names:
+    for name in rubric.names:
         given = [one.verdict.scores.get(name) if one.verdict else None for one in judged]
         values[QUALITY + name] = mean_of(given)
     return {**values, "score": score}

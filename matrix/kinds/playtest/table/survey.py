@@ -131,7 +131,7 @@ def _asking_all(
 ) -> Callable[[Context], Awaitable[dict[str, Answered]]]:
     """A child that asks one player, once more if not all of the answer can be read."""
     memory = remembered(ctx.log, turns, seat.name, MEMORY_TOKENS)
-    request = survey_request(memory, seat.name, asked)
+    request = survey_request(memory, seat.name, asked, table.words)
     model = table.model_of(ctx, roles.PLAYERS, seat.archetype)
     system = ChatMessage("system", persona_of(ctx.log, seat))
     schema = answer_schema(asked)
@@ -180,7 +180,9 @@ async def interview_player(
         roles.PLAYERS,
         table.model_of(ctx, roles.PLAYERS, seat.archetype),
         persona_of(ctx.log, seat),
-        interview_request(memory, seat.name, interview.question, over=state.concluded),
+        interview_request(
+            memory, seat.name, interview.question, over=state.concluded, words=table.words
+        ),
         agent=seat.name,
         tag=roles.INTERVIEW,
     )

@@ -50,6 +50,12 @@ class TurnTable(NamedTuple):
         return str(self.scenario["title"])
 
     @property
+    def words(self) -> Mapping[str, str]:
+        """Texts of the wording that the story says otherwise."""
+        own: Mapping[str, str] = self.scenario.get("words", {})
+        return own
+
+    @property
     def expected(self) -> int:
         """Pulses that a full session has."""
         return int(self.scenario["pulses_expected"])
@@ -65,7 +71,7 @@ class TurnTable(NamedTuple):
     @property
     def narrator_system(self) -> str:
         """The narrator's system prompt."""
-        return narrator_system(self.prompt, self.title, self.guide)
+        return narrator_system(self.prompt, self.title, self.guide, self.words)
 
     def loses_track(self, archetype: str) -> bool:
         """Whether a member of the group with this archetype is lost by habit."""

@@ -51,6 +51,7 @@ from matrix.kinds.playtest.detect.window import windowed
 from matrix.kinds.playtest.setup import roles
 from matrix.kinds.playtest.setup.group import passing_mood
 from matrix.kinds.playtest.setup.prompts import (
+    Words,
     aside_note,
     classifier_system,
     classify_request,
@@ -79,7 +80,11 @@ async def play_turn(ctx: Context, state: PlaytestState) -> PlaytestState:
     """Play one turn; ends the session when the story is over or the narrator is beyond help."""
     table = TurnTable.of(ctx)
     messages = history.narrator_history(
-        table.narrator_system, len(state.seats), ctx.log, story_at=state.story_at
+        table.narrator_system,
+        len(state.seats),
+        ctx.log,
+        story_at=state.story_at,
+        words=table.words,
     )
     dropped = None
     if table.options.history_tokens:
@@ -171,8 +176,8 @@ async def _classify(
     answer = await ctx.ask(
         roles.CLASSIFIER,
         [
-            ChatMessage("system", classifier_system()),
-            ChatMessage("user", classify_request(state.names, relay, text)),
+            ChatMessage("system", classifier_system(table.words)),
+            ChatMessage("user", classify_request(state.names, relay, text, table.words)),
         ],
         model=roles.model_of(roles.CLASSIFIER, ctx.plan.roles),
         max_tokens=roles.TOKENS[roles.CLASSIFIER],
@@ -217,7 +222,7 @@ async def _react(
     said_now = spoken(parts.public)
     together = _group_children(ctx, table, state, said_now, known) if parts.public else []
     replies = await ctx.parallel([*alone, *together])
-    state = _log_private(ctx, state, parts, replies[: len(alone)])
+    state = _log_private(ctx, state, parts, replies[: len(alone)], table.words)
     if not together:
         return state
     said = [
@@ -257,7 +262,7 @@ def _private_children(
             roles.PLAYERS,
             table.model_of(ctx, roles.PLAYERS, seats[aside.target].archetype),
             persona_of(ctx.log, seats[aside.target]),
-            private_request(heard(aside.text), aside.target, known[aside.target]),
+            private_request(heard(aside.text), aside.target, known[aside.target], table.words),
             agent=aside.target,
             tag=roles.ASIDE,
         )
@@ -290,6 +295,7 @@ def _group_children(
                     seat.name,
                     known[seat.name],
                     passing_mood(ctx.rng(f"mood/{number}"), table.options.mood_swings),
+                    table.words,
                 ),
                 agent=seat.name,
             )
@@ -298,7 +304,7 @@ def _group_children(
 
 
 def _log_private(
-    ctx: Context, state: PlaytestState, parts: SplitOutput, replies: Sequence[str]
+    ctx: Context, state: PlaytestState, parts: SplitOutput, replies: Sequence[str], words: Words
 ) -> PlaytestState:
     """Log the replies; the others notice the aside, and hear of it only what they are told."""
     book = state.moments
@@ -306,12 +312,13 @@ def _log_private(
         name, told = aside.target, tells_others(reply)
         text = reply or history.SILENCE
         ctx.log.append(Message(private_channel(name), name, text, ctx.turn, history.REACTION))
-        ctx.log.append(Message(TABLE, SYSTEM, aside_note(name, told), ctx.turn, history.NOTE))
+        note = aside_note(name, told, words)
+        ctx.log.append(Message(TABLE, SYSTEM, note, ctx.turn, history.NOTE))
         value = float(told)
         ctx.event("private_reply", subject=name, detail=quoted(text, 200), value=value)
         if told:
             ctx.log.append(Message(TABLE, name, reply, ctx.turn, history.SHARED))
-            shared = told_note(name, heard(aside.text))
+            shared = told_note(name, heard(aside.text), words)
             ctx.log.append(Message(TABLE, SYSTEM, shared, ctx.turn, TOLD))
         spoiled = not told and is_read_out(aside.text, parts.public)
         if spoiled:
@@ -335,7 +342,7 @@ async def _relay(
             roles.SPOKESPERSON,
             table.model_of(ctx, roles.SPOKESPERSON, speaker.archetype),
             ctx.log[state.relay_prompt].text,
-            relay_request(narration, said),
+            relay_request(narration, said, table.words),
             agent=speaker.name,
         )
         text = await ask(ctx) or "\n".join(f"{name}: {words}" for name, words in said)
