@@ -128,7 +128,9 @@ def place_identity(seed: int, entry: ModelEntry) -> str:
 
 
 def lend_judgements(prepared: Prepared, run_dir: Path, path: Path) -> None:
-    """Keep what the run whose sessions are judged again has paid for of judging.
+    """Keep what the run whose sessions are judged again has paid for at their ends.
+
+    That is judging, and what else is asked when a session is over, such as a survey.
 
     Raises:
         StoreError: The file of answers cannot be used.
@@ -145,9 +147,11 @@ def lend_judgements(prepared: Prepared, run_dir: Path, path: Path) -> None:
             entry = row.entry
             if isinstance(entry, Opened):
                 seeds[entry.plan.session_id] = entry.plan.seed
-            if not isinstance(entry, Settled) or entry.role not in judging or entry.saved:
+            if not isinstance(entry, Settled) or entry.saved:
                 continue
             model, answer, key = prepared.models.get(entry.model), entry.answer, entry.key
+            if entry.role not in judging and key.phase != "finish":
+                continue
             if model is None or answer is None or answer.effect or not worth_keeping(answer):
                 continue
             if model.facts.simulated or key.session_id not in seeds:

@@ -83,7 +83,11 @@ def test_scores_by_other_questions_are_of_another_rubric() -> None:
         ("opening", "Welcome.", "lacks $size, which the shipped text has"),
         ("opening", "$size and $names", "found $names; allowed: $size"),
         ("casting", "Invent $somebody.", "found $somebody; allowed: no $ at all"),
-        ("opening", "$size for 5$", "has a $ that begins no name; write $$ for a dollar"),
+        (
+            "opening",
+            "$size for 5$",
+            "has a $ that begins no name (as in $name or ${name}); write $$",
+        ),
         ("casting", "  ", "is empty"),
         ("casting", "For $$5.", ""),
     ],
@@ -103,8 +107,14 @@ def test_a_story_says_its_own_words_and_every_mistake_in_them_is_told(tmp_path: 
 
     assert read(WORDS)["words"] == WORDS
     assert "words" not in read({})
-    with pytest.raises(BadInput, match=r"words: opening: lacks \$size"):
-        read({"opening": "Hello."})
+    with pytest.raises(BadInput) as told:
+        read({"opening": "Hello.", "reaktion": "x", "pulse": "  "})
+    lines = sorted(str(told.value).splitlines())
+    assert [line.split("scenario.yaml:")[1].split(";")[0] for line in lines] == [
+        "3: words.opening: lacks $size, which the shipped text has",
+        "4: words.pulse: is empty",
+        "5: words.reaktion: unknown text",
+    ]
 
 
 def test_every_shipped_text_is_one_that_a_story_could_have() -> None:

@@ -46,13 +46,6 @@ def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-def _worded(words: dict[str, str]) -> dict[str, str]:
-    for name, text in words.items():
-        if told := mistake_in(name, text):
-            raise ValueError(f"{name}: {told}")
-    return words
-
-
 class StoryPack(BaseModel):
     """One story to play, as its ``scenario.yaml`` describes it."""
 
@@ -88,7 +81,7 @@ class StoryPack(BaseModel):
         max_length=200,
         description="First names that fit the setting, and that nobody in the guide bears.",
     )
-    words: Annotated[dict[str, str], AfterValidator(_worded)] = Field(
+    words: dict[str, str] = Field(
         default_factory=dict,
         description="What models are told otherwise than by the shipped wording.yaml, by the name "
         "of the text: who the narrator is, what a pulse is, what the judge looks at.",
@@ -169,12 +162,16 @@ def _line(text: str) -> str:
 
 
 def _check_together(document: Document, scenario: StoryPack, guide: Guide) -> None:
-    """Hold a scenario against what could be read out of its guide.
+    """Hold a scenario against what could be read out of its guide, and its words against ours.
 
     Raises:
-        BadInput: It expects more pulses than the guide lists, or has a name of the guide's people.
+        BadInput: It expects more pulses than the guide lists, has a name of the guide's people, or
+            a text that could not be filled.
     """
     mistakes = Mistakes(document)
+    for key, text in scenario.words.items():
+        if told := mistake_in(key, text):
+            mistakes.fault(("words", key), told)
     expected, listed = scenario.pulses_expected, len(guide.pulses)
     if expected and 0 < listed < expected:  # fewer may be meant: a list may have more in it
         told = f"found {expected}, but {scenario.guide} lists {listed}; list them, or say less"

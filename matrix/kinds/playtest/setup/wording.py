@@ -44,7 +44,7 @@ def mistake_in(name: str, text: str) -> str:
         return f"unknown text; allowed: {', '.join(known)}{did_you_mean(name, list(known))}"
     own, there = Template(text), _template(known[name])
     if not own.is_valid():
-        return "has a $ that begins no name; write $$ for a dollar"
+        return "has a $ that begins no name (as in $name or ${name}); write $$ for a dollar"
     wanted, has = set(there.get_identifiers()), set(own.get_identifiers())
     if lacking := sorted(wanted - has):
         return f"lacks ${', $'.join(lacking)}, which the shipped text has"
