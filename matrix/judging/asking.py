@@ -154,7 +154,7 @@ async def _ask(ctx: JudgeContext, judge: Judge[Any], asked: str, *, fresh: bool 
 
 def _read(form: Form[V], answer: Answer, material: Sequence[Part]) -> V | Unread:
     """What an answer says: nothing if it was cut off, or only quotes what is judged."""
-    if answer.finish_reason == "length":
+    if answer.is_cut:
         return Unread(CUT)
     read = form.parse(answer.text)
     if not isinstance(read, Unread) and is_quotation(answer.text, material):

@@ -109,13 +109,8 @@ async def judge_by_list(
         SessionStop: The session must end.
     """
     for judge in sorted(judges, key=lambda one: one.rubric.order):
-        if lacking := [name for name in judge.rubric.texts if name not in texts]:
-            told = f"the session has no text {lacking[0]!r}, which the rubric shows its judge"
-            ctx.score(judge.rubric.name, None, reason=told, rubric_hash=judge.rubric.form.hash)
-            continue
-        if not judge.rubric.applies_to(one for _, one in messages):
-            told = f"nothing was said in a channel {judge.rubric.where!r}: it is not asked"
-            ctx.score(judge.rubric.name, None, reason=told, rubric_hash=judge.rubric.form.hash)
+        if why := _why_unasked(judge.rubric, messages, texts):
+            ctx.score(judge.rubric.name, None, reason=why, rubric_hash=judge.rubric.form.hash)
             continue
         beside = [Part(name, texts[name]) for name in judge.rubric.texts]
         if judge.rubric.answer == CHOICE:
@@ -126,6 +121,15 @@ async def judge_by_list(
             shown = shown_to(judge.target, messages)
             ask = partial(_judge, judge=judge, messages=shown, beside=beside)
         await ctx.in_scope(judge.rubric.name, ask)
+
+
+def _why_unasked(rubric: RubricFile, messages: Said, texts: Mapping[str, str]) -> str:
+    """Why nobody is asked about a session; empty where somebody is."""
+    if lacking := [name for name in rubric.texts if name not in texts]:
+        return f"the session has no text {lacking[0]!r}, which the rubric shows its judge"
+    if not rubric.applies_to(one for _, one in messages):
+        return f"nothing was said in a channel {rubric.where!r}: it is not asked"
+    return ""
 
 
 def shown_to(target: str, messages: Sequence[tuple[int, Message]]) -> list[tuple[int, Message]]:

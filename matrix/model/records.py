@@ -250,6 +250,11 @@ class Answer(NamedTuple):
     cached: bool = False
 
     @property
+    def is_cut(self) -> bool:
+        """Whether it ended because its ``max_tokens`` were reached."""
+        return self.finish_reason == "length"
+
+    @property
     def status(self) -> str:
         """The state of its work that an agent says, e.g. of a job; empty where nothing says it."""
         found = orjson.loads(self.effect).get("status") if self.effect else ""

@@ -26,6 +26,7 @@ from matrix.kinds.playtest.setup.options import PlaytestOptions
 from matrix.kinds.playtest.setup.pack import read_scenario
 from matrix.kinds.playtest.setup.roles import INTERVIEW, ROLES
 from matrix.kinds.playtest.setup.state import PlaytestState
+from matrix.kinds.playtest.setup.wording import words_in
 from matrix.kinds.playtest.table.casting import cast_group
 from matrix.kinds.playtest.table.creation import create_characters
 from matrix.kinds.playtest.table.judge import QUALITY, judge_session, rubric_of
@@ -215,7 +216,7 @@ class PlaytestKind:
 
     def questions(self, kept: PreviousPlay) -> Mapping[str, LabelQuestion]:
         """What the judge is asked of every session."""
-        rubric = rubric_of(kept.texts["scenario"].get("words", {}))
+        rubric = rubric_of(words_in(kept.texts["scenario"]))
         low, high = rubric.scale
         return {
             QUALITY + one.name: LabelQuestion(one.question, low, high) for one in rubric.criteria
@@ -237,7 +238,7 @@ class PlaytestKind:
         judged: Sequence[Judged[RubricVerdict]] = ()
         rubric = rubric_of(table.words)
         if table.options.with_judge and state.turns:
-            judged = await judge_session(ctx, table, state)
+            judged = await judge_session(ctx, table, state, rubric)
             record_criteria(ctx, rubric, judged, QUALITY)
         if state.turns:
             state = await review_issues(ctx, table, state, judged)

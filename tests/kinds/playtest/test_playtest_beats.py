@@ -9,6 +9,7 @@ import pytest
 from matrix.kinds.playtest.detect.story.beats import beats_of, stands_still, told_by, touched
 from matrix.kinds.playtest.kind import KIND
 from matrix.kinds.playtest.setup.guide import parse_guide
+from matrix.kinds.playtest.setup.state import PlaytestState
 from tests.kinds.fakes import Played, make_prelude, play_session
 from tests.kinds.playtest.script import BEATS, PROSE, SCENARIO, Script, binding, label, plan
 
@@ -185,3 +186,13 @@ def test_clauses_that_deny_and_guess_stand_still_where_nothing_of_the_guide_is_n
     assert stands_still([begun, *[idle] * 3], 3, guide)
     busy = idle.replace("no one comes down", "the ferryman and his bell come down")
     assert not stands_still([begun, idle, idle, f"{busy} He lies, he drowns."], 3, guide)
+
+
+@pytest.mark.parametrize(("turns", "told"), [((), 0), ((1, 1, 3), 3), (tuple(range(1, 121)), 140)])
+def test_the_newest_pulse_is_known_also_where_there_are_more_than_are_kept(
+    turns: tuple[int, ...], told: int
+) -> None:
+    state = PlaytestState(
+        seats=(), spokesperson=0, relay_prompt=0, story_at=0, pulse_turns=turns, last_pulse=140
+    )
+    assert state.last_told == told

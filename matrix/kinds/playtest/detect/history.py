@@ -13,13 +13,12 @@ from matrix.kinds.context import MessageLog
 from matrix.kinds.playtest.detect.asides import heard
 from matrix.kinds.playtest.detect.reading import spoken
 from matrix.kinds.playtest.setup.prompts import (
-    NO_WORDS,
-    Words,
     begin_request,
     opening_request,
     private_reply,
     questions_request,
 )
+from matrix.kinds.playtest.setup.wording import AS_SHIPPED, Words
 from matrix.model.records import PRIVATE, ChatMessage, Message
 
 TABLE: Final = "table"
@@ -60,7 +59,7 @@ def narrator_history(
     log: MessageLog,
     *,
     story_at: int | None = None,
-    words: Words = NO_WORDS,
+    words: Words = AS_SHIPPED,
 ) -> list[ChatMessage]:
     """Everything the narrator has been told and has said, ending with what it must answer.
 

@@ -36,7 +36,12 @@ from matrix.kinds.playtest.detect.story.deaths import deaths
 from matrix.kinds.playtest.detect.story.facts import Utterance
 from matrix.kinds.playtest.detect.strangers import KEPT_STRANGERS, known_words
 from matrix.kinds.playtest.detect.tangents import has_forced_segue
-from matrix.kinds.playtest.setup.state import MomentBook, PlaytestState, TangentBook
+from matrix.kinds.playtest.setup.state import (
+    PULSE_TURNS_KEPT,
+    MomentBook,
+    PlaytestState,
+    TangentBook,
+)
 from matrix.kinds.playtest.setup.vocabulary import ISSUE_TYPES
 from matrix.model.records import Message
 
@@ -50,7 +55,6 @@ LOOP_REACH: Final = 12
 _SHORT_RETURN: Final = 30
 """Words up to which a forced return has no scene in it that it could repeat."""
 
-PULSE_TURNS_KEPT: Final = 120
 EARLY_END: Final = 0.5
 """Share of the expected pulses below which an ending comes too early, unless options say
 another."""
@@ -164,7 +168,7 @@ def _stands_still(
     """Outputs that bring nothing new although they look like progress; said once per stretch."""
     texts = [*_narrated(log), output.reading.spoken]
     looped = any(turn > output.turn - after for turn in state.repeats)
-    since = output.turn - max(state.pulse_turns, default=0)
+    since = output.turn - state.last_told
     if looped or not beats.stands_still(texts, after, world.guide, since):
         return None
     if beats.stands_still(texts[:-1], after, world.guide, since - 1):
@@ -188,7 +192,7 @@ def _takes_leave(state: PlaytestState, output: Output, world: World) -> bool:
 
 def _none(state: PlaytestState, output: Output) -> dict[str, Any]:
     """What an output without progress leaves of the pulses."""
-    gap = max(state.widest_gap, output.turn - max(state.pulse_turns, default=0))
+    gap = max(state.widest_gap, output.turn - state.last_told)
     return {"widest_gap": gap, "last_pulse": state.last_pulse}
 
 
@@ -230,8 +234,7 @@ def _beats(
         return beats.BeatsTold(fresh, None)
     if output.label.type != PULSE and not has_ended(output):
         return beats.BeatsTold((), None)
-    last = state.pulse_turns[-1] if state.pulse_turns else 0
-    since = max(1, output.turn - last)
+    since = max(1, output.turn - state.last_told)
     return beats.told_by(_public(output).spoken, listed, state.beats, since)
 
 

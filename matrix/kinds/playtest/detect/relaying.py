@@ -156,9 +156,10 @@ def _is_among(one: Misattribution, found: Sequence[Misattribution]) -> bool:
 
 def _subject(statement: str, own: Collection[str], speaker: str) -> str | None:
     """Whom a statement is about: the spokesperson ("I", "it was me"), or who is named first."""
-    if _FOR_ALL.match(statement.replace("\u2019", "'")):
+    plain = statement.replace("\u2019", "'")
+    if _FOR_ALL.match(plain):
         return None
-    if _MINE.match(statement) or _WAS_ME.search(statement.replace("\u2019", "'")):
+    if _MINE.match(statement) or _WAS_ME.search(plain):
         return speaker if speaker in own else None
     places = {name: match.start() for name in own if (match := _named(name).search(statement))}
     return min(places, key=lambda name: places[name]) if places else None

@@ -19,6 +19,7 @@ from typing import Final, NamedTuple
 from matrix.kinds.playtest.detect.reading import words_of
 from matrix.kinds.playtest.detect.relaying import carried
 from matrix.kinds.playtest.setup.state import TangentBook
+from matrix.kinds.playtest.setup.vocabulary import TANGENT_TYPES
 from matrix.model.records import JSON
 
 _OFF_STORY: Final = re.compile(
@@ -31,24 +32,24 @@ _OFF_STORY: Final = re.compile(
     r"|\b(?:a|the) (?:film|movie|show) (?:of|about) (?:this|us)\b|\bpuns?\b",
     re.IGNORECASE,
 )
+HUMOUR, MEDIA, EVERYDAY, AT_TABLE, OTHER = TANGENT_TYPES
 _KINDS: Final = (
-    ("humour", r"\bpuns?\b|\bjokes?\b|\bpunchline\b|\bknock[- ]knock\b"),
+    (HUMOUR, r"\bpuns?\b|\bjokes?\b|\bpunchline\b|\bknock[- ]knock\b"),
     (
-        "media",
+        MEDIA,
         r"\b(?:films?|movies?|show|video (?:game|essay)s?|podcast|documentary|netflix|youtube"
         r"|speedrun|board games?|quiz|series|episodes?|memes?)\b",
     ),
     (
-        "everyday",
+        EVERYDAY,
         r"\b(?:pizza|crisps|snacks|spreadsheet|parking|phone|boss|cat|dog|landlord|ex|flatmate"
         r"|roommate|work|train home|umbrella|weather|dinner|drinks?)\b",
     ),
-    ("table", r"\b(?:the (?:rules|dice|game|story)|characters?|narrator|turns?|real life)\b"),
+    (AT_TABLE, r"\b(?:the (?:rules|dice|game|story)|characters?|narrator|turns?|real life)\b"),
 )
 """Kind of a tangent -> what is talked of; the first that fits."""
 
 _SUBJECTS: Final = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _KINDS)
-OTHER: Final = "other"
 
 SPIRAL: Final = 3
 """Subjects of one tangent from which on it is a spiral."""

@@ -18,6 +18,7 @@ from matrix.kinds.playtest.setup.archetypes import Archetype
 from matrix.kinds.playtest.setup.options import PlaytestOptions
 from matrix.kinds.playtest.setup.prompts import player_system, spokesperson_system
 from matrix.kinds.playtest.setup.state import PlaytestState, Seat
+from matrix.kinds.playtest.setup.wording import words_in
 from matrix.kinds.playtest.table.casting import Persona
 from matrix.kinds.playtest.table.survey import whom
 from matrix.model.errors import BadInput, Mistake
@@ -105,7 +106,8 @@ def _reseated(
         index = group.index(pinned)
     speaker = seats[index]
     if speaker != state.seats[state.spokesperson]:
-        text = spokesperson_system(_archetype(ctx, speaker.archetype), speaker.name, _words(ctx))
+        words = words_in(ctx.resource("scenario"))
+        text = spokesperson_system(_archetype(ctx, speaker.archetype), speaker.name, words)
         relay_prompt = _note(ctx, history.SPOKESPERSON, text)
     changed = {"seats": seats, "spokesperson": index, "relay_prompt": relay_prompt}
     return state.model_copy(update=changed)
@@ -120,16 +122,9 @@ def _seat(ctx: ForkContext, persona: Persona, archetype: str) -> Seat:
         character=persona.character,
         mood=persona.mood,
         title=str(scenario["title"]),
-        words=_words(ctx),
+        words=words_in(scenario),
     )
     return Seat(name=persona.name, archetype=archetype, persona=_note(ctx, persona.name, text))
-
-
-def _words(ctx: ForkContext) -> dict[str, str]:
-    """Texts of the wording that the story says otherwise."""
-    scenario: Any = ctx.resource("scenario")
-    own: dict[str, str] = scenario.get("words", {})
-    return own
 
 
 def _introduce(ctx: ForkContext, state: PlaytestState) -> None:

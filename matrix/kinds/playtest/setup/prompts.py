@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from matrix.kinds.playtest.setup.vocabulary import OUTPUT_TYPES, TANGENT_TYPES
-from matrix.kinds.playtest.setup.wording import fill
+from matrix.kinds.playtest.setup.wording import AS_SHIPPED, Words, fill
 
 if TYPE_CHECKING:
     from matrix.kinds.playtest.setup.archetypes import Archetype
@@ -22,28 +22,24 @@ PLAYER = "# You are a player"
 SPOKESPERSON = "# You are the spokesperson"
 CLASSIFIER = "# You are the classifier"
 
-Words = Mapping[str, str]
-NO_WORDS: Words = {}
-"""Of a story that has no wording of its own."""
 
-
-def narrator_system(prompt: str, title: str, guide: str, words: Words = NO_WORDS) -> str:
+def narrator_system(prompt: str, title: str, guide: str, words: Words = AS_SHIPPED) -> str:
     """System prompt of the model under test: the prompt variant, then the whole story guide."""
     told = fill(words, "narrator", prompt=prompt.strip(), title=title, guide=guide.strip())
     return f"{NARRATOR}\n\n{told}"
 
 
-def opening_request(size: int, words: Words = NO_WORDS) -> str:
+def opening_request(size: int, words: Words = AS_SHIPPED) -> str:
     """First user message to the narrator: the table is set, character creation begins."""
     return fill(words, "opening", size=size)
 
 
-def questions_request(introductions: str, words: Words = NO_WORDS) -> str:
+def questions_request(introductions: str, words: Words = AS_SHIPPED) -> str:
     """Second user message: who they are; the narrator asks one question about character."""
     return fill(words, "questions", introductions=introductions)
 
 
-def begin_request(answers: str, words: Words = NO_WORDS) -> str:
+def begin_request(answers: str, words: Words = AS_SHIPPED) -> str:
     """Third user message: the answers, and the story begins."""
     return fill(words, "begin", answers=answers)
 
@@ -53,7 +49,7 @@ def persona_system(
     setting: str,
     taken: Sequence[str],
     names: Sequence[str],
-    words: Words = NO_WORDS,
+    words: Words = AS_SHIPPED,
 ) -> str:
     """System prompt for casting one player: a name, a backstory, a character for this story."""
     lines = [
@@ -71,7 +67,7 @@ def persona_system(
     return "\n".join(lines)
 
 
-def persona_request(archetype: Archetype, nudge: str, words: Words = NO_WORDS) -> str:
+def persona_request(archetype: Archetype, nudge: str, words: Words = AS_SHIPPED) -> str:
     """User message for casting: the archetype the person is drawn from and a random nudge."""
     return (
         f"Archetype: {archetype.name}\nStyle: {archetype.style}\nContext: {archetype.context}\n"
@@ -87,7 +83,7 @@ def player_system(
     character: str,
     mood: str,
     title: str,
-    words: Words = NO_WORDS,
+    words: Words = AS_SHIPPED,
 ) -> str:
     """System prompt of one player: mostly an ordinary player, with the archetype as seasoning."""
     habits = "\n".join(f"- {pattern}" for pattern in archetype.patterns)
@@ -100,12 +96,12 @@ def player_system(
     )
 
 
-def introduction_request(narration: str, words: Words = NO_WORDS) -> str:
+def introduction_request(narration: str, words: Words = AS_SHIPPED) -> str:
     """User message to a player during character creation."""
     return fill(words, "introduction", narration=narration)
 
 
-def question_request(narration: str, words: Words = NO_WORDS) -> str:
+def question_request(narration: str, words: Words = AS_SHIPPED) -> str:
     """User message to a player: the narrator's question about their character."""
     return fill(words, "question", narration=narration)
 
@@ -119,7 +115,7 @@ def reaction_request(
     name: str,
     memory: str = "",
     mood: str = "",
-    words: Words = NO_WORDS,
+    words: Words = AS_SHIPPED,
 ) -> str:
     """User message to a player for an ordinary turn: memory, what was heard lately, and now.
 
@@ -135,23 +131,23 @@ def _reminded(memory: str) -> str:
     return f"{memory}\n\n" if memory else ""
 
 
-def private_request(narration: str, name: str, memory: str = "", words: Words = NO_WORDS) -> str:
+def private_request(narration: str, name: str, memory: str = "", words: Words = AS_SHIPPED) -> str:
     """User message to the one player whom the narrator addressed alone."""
     return _reminded(memory) + fill(words, "private", narration=narration, name=name)
 
 
-def private_reply(name: str, text: str, words: Words = NO_WORDS) -> str:
+def private_reply(name: str, text: str, words: Words = AS_SHIPPED) -> str:
     """User message to the narrator: what the player said whom it had addressed alone."""
     return fill(words, "private_reply", name=name, text=text)
 
 
-def aside_note(name: str, told: bool, words: Words = NO_WORDS) -> str:
+def aside_note(name: str, told: bool, words: Words = AS_SHIPPED) -> str:
     """What the others notice of a private moment."""
     return fill(words, "told_others" if told else "kept_secret", name=name)
 
 
 def survey_request(
-    memory: str, name: str, questions: Mapping[str, str], words: Words = NO_WORDS
+    memory: str, name: str, questions: Mapping[str, str], words: Words = AS_SHIPPED
 ) -> str:
     """User message to a player when the story is over; the answer is JSON."""
     asked = "\n".join(f'- "{key}": {text}' for key, text in questions.items())
@@ -163,14 +159,14 @@ SURVEY_AGAIN = "\n\nAnswer with the JSON object alone, every key with its answer
 
 
 def interview_request(
-    memory: str, name: str, question: str, over: bool, words: Words = NO_WORDS
+    memory: str, name: str, question: str, over: bool, words: Words = AS_SHIPPED
 ) -> str:
     """User message to a player whom somebody asks about the game, after a turn of it."""
     when = fill(words, "over" if over else "paused")
     return fill(words, "interview", when=when, memory=memory, name=name, question=question)
 
 
-def spokesperson_system(archetype: Archetype, name: str, words: Words = NO_WORDS) -> str:
+def spokesperson_system(archetype: Archetype, name: str, words: Words = AS_SHIPPED) -> str:
     """System prompt for relaying: one message from the group, coloured by who relays it."""
     relays = archetype.relay or fill(words, "relays")
     return (
@@ -179,18 +175,20 @@ def spokesperson_system(archetype: Archetype, name: str, words: Words = NO_WORDS
     )
 
 
-def told_note(name: str, secret: str, words: Words = NO_WORDS) -> str:
+def told_note(name: str, secret: str, words: Words = AS_SHIPPED) -> str:
     """What the others hear of a private moment whose player tells them."""
     return fill(words, "secret", name=name, secret=secret)
 
 
-def relay_request(narration: str, said: Sequence[tuple[str, str]], words: Words = NO_WORDS) -> str:
+def relay_request(
+    narration: str, said: Sequence[tuple[str, str]], words: Words = AS_SHIPPED
+) -> str:
     """User message to the spokesperson: what everyone said this turn."""
     lines = "\n".join(f"- {name}: {text}" for name, text in said)
     return fill(words, "relay", narration=narration, said=lines)
 
 
-def classifier_system(words: Words = NO_WORDS) -> str:
+def classifier_system(words: Words = AS_SHIPPED) -> str:
     """System prompt for classifying one narrator output; the answer is JSON."""
     return (
         f"{CLASSIFIER}\n\n"
@@ -212,7 +210,7 @@ def classifier_system(words: Words = NO_WORDS) -> str:
 
 
 def classify_request(
-    names: Sequence[str], relay: str, narration: str, words: Words = NO_WORDS
+    names: Sequence[str], relay: str, narration: str, words: Words = AS_SHIPPED
 ) -> str:
     """User message to the classifier: the group's last message and the narrator's output."""
     told = {"names": ", ".join(names), "relay": relay, "narration": narration}

@@ -120,6 +120,9 @@ class Fact(_Small):
     turn: int
 
 
+PULSE_TURNS_KEPT: Final = 120
+
+
 class PlaytestState(_Small):
     """Everything a session needs to go on after any turn.
 
@@ -156,6 +159,17 @@ class PlaytestState(_Small):
         if isinstance(state, dict) and not _NO_LONGER.isdisjoint(state):
             return {name: part for name, part in state.items() if name not in _NO_LONGER}
         return state
+
+    @property
+    def last_told(self) -> int:
+        """Turn of the newest pulse that counts; 0 without one.
+
+        ``last_pulse`` is that of the newest output that looked like one. It stands in for it where
+        there are more than are kept.
+        """
+        if len(self.pulse_turns) >= PULSE_TURNS_KEPT:
+            return self.last_pulse
+        return self.pulse_turns[-1] if self.pulse_turns else 0
 
     def seat_of(self, name: str) -> Seat | None:
         """The seat that somebody has, by name as it is spelt."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 from string import Template
-from typing import Final
+from typing import Any, Final
 
 from matrix.kinds.library import shipped_root
 from matrix.kinds.text_files import read_text
@@ -16,6 +16,18 @@ from matrix.model.documents.yaml_documents import parse_document
 from matrix.model.errors import did_you_mean
 
 MAX_BYTES: Final = 100_000
+
+Words = Mapping[str, str]
+"""Texts that a story says otherwise, by name."""
+
+AS_SHIPPED: Words = {}
+"""Of a story that has no wording of its own."""
+
+
+def words_in(scenario: Mapping[str, Any]) -> Words:
+    """What a story says otherwise, from what sessions keep of its ``scenario.yaml``."""
+    own: Words = scenario.get("words", AS_SHIPPED)
+    return own
 
 
 @lru_cache(maxsize=1)

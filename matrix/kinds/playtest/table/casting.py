@@ -20,6 +20,7 @@ from matrix.kinds.playtest.setup.archetypes import Archetype
 from matrix.kinds.playtest.setup.group import Group, draw_group
 from matrix.kinds.playtest.setup.options import PlaytestOptions
 from matrix.kinds.playtest.setup.prompts import persona_request, persona_system
+from matrix.kinds.playtest.setup.wording import words_in
 from matrix.kinds.playtest.table.asking import asking
 from matrix.model.records import JSON
 
@@ -60,6 +61,7 @@ async def cast_group(ctx: Context) -> JSON:
     """Draw the round's group and have each player cast by that player's own model, in parallel."""
     options = PlaytestOptions.model_validate(ctx.plan.options)
     scenario = ctx.resource("scenario")
+    words = words_in(scenario)
     archetypes = {
         id_: Archetype.model_validate(value) for id_, value in ctx.resource("archetypes").items()
     }
@@ -79,11 +81,9 @@ async def cast_group(ctx: Context) -> JSON:
                     scenario["setting"],
                     (),
                     drawn.names[:NAMES_SHOWN],
-                    scenario.get("words", {}),
+                    words,
                 ),
-                persona_request(
-                    archetypes[drawn.archetype], drawn.nudge, scenario.get("words", {})
-                ),
+                persona_request(archetypes[drawn.archetype], drawn.nudge, words),
                 tag=roles.PERSONA,
             )
             for drawn, model in zip(group.players, models, strict=True)

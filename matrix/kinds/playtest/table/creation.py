@@ -11,13 +11,13 @@ from matrix.kinds.playtest.detect.reading import is_usable, spoken
 from matrix.kinds.playtest.setup import roles
 from matrix.kinds.playtest.setup.archetypes import Archetype
 from matrix.kinds.playtest.setup.prompts import (
-    Words,
     introduction_request,
     player_system,
     question_request,
     spokesperson_system,
 )
 from matrix.kinds.playtest.setup.state import PlaytestState, Seat
+from matrix.kinds.playtest.setup.wording import Words
 from matrix.kinds.playtest.table.asking import Child, asking
 from matrix.kinds.playtest.table.casting import Persona
 from matrix.kinds.playtest.table.table import TurnTable, persona_of

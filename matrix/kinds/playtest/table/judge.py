@@ -14,9 +14,8 @@ from matrix.kinds.playtest.detect.asides import heard
 from matrix.kinds.playtest.detect.history import NARRATOR, RELAY, SYSTEM, TABLE
 from matrix.kinds.playtest.detect.reading import spoken
 from matrix.kinds.playtest.setup import roles
-from matrix.kinds.playtest.setup.prompts import NO_WORDS, Words
 from matrix.kinds.playtest.setup.state import PlaytestState
-from matrix.kinds.playtest.setup.wording import fill
+from matrix.kinds.playtest.setup.wording import AS_SHIPPED, Words, fill
 from matrix.kinds.playtest.table.table import TurnTable, persona_of
 from matrix.model.records import Message
 
@@ -38,7 +37,7 @@ QUALITY: Final = "quality_"
 """Goes before the name of a criterion in the scores that are recorded."""
 
 
-def rubric_of(words: Words = NO_WORDS) -> Rubric:
+def rubric_of(words: Words = AS_SHIPPED) -> Rubric:
     """The rubric, in the words of the story: scores by other words are of another rubric."""
     return Rubric(
         fill(words, "judge"), tuple(Criterion(name, fill(words, name)) for name in QUALITIES)
@@ -46,11 +45,11 @@ def rubric_of(words: Words = NO_WORDS) -> Rubric:
 
 
 async def judge_session(
-    ctx: Context, table: TurnTable, state: PlaytestState
+    ctx: Context, table: TurnTable, state: PlaytestState, rubric: Rubric
 ) -> list[Judged[RubricVerdict]]:
     """Have the session judged, as often as the options say."""
     model = roles.model_of(roles.JUDGE, ctx.plan.roles)
-    form, tokens = scores_form(rubric_of(table.words)), roles.TOKENS[roles.JUDGE]
+    form, tokens = scores_form(rubric), roles.TOKENS[roles.JUDGE]
     judge = Judge(roles.JUDGE, model, form, tokens, roles.PLAYTEST_RUBRIC)
     material = (
         Part("Story guide", table.guide, MAX_GUIDE),

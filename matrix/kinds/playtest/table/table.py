@@ -12,6 +12,7 @@ from matrix.kinds.playtest.setup.binding import RUBRICS
 from matrix.kinds.playtest.setup.options import PlaytestOptions
 from matrix.kinds.playtest.setup.prompts import narrator_system
 from matrix.kinds.playtest.setup.state import PlaytestState, Seat
+from matrix.kinds.playtest.setup.wording import Words, words_in
 
 if TYPE_CHECKING:
     from matrix.kinds.playtest.detect.observe import World
@@ -50,10 +51,9 @@ class TurnTable(NamedTuple):
         return str(self.scenario["title"])
 
     @property
-    def words(self) -> Mapping[str, str]:
+    def words(self) -> Words:
         """Texts of the wording that the story says otherwise."""
-        own: Mapping[str, str] = self.scenario.get("words", {})
-        return own
+        return words_in(self.scenario)
 
     @property
     def expected(self) -> int:

@@ -51,7 +51,6 @@ from matrix.kinds.playtest.detect.window import windowed
 from matrix.kinds.playtest.setup import roles
 from matrix.kinds.playtest.setup.group import passing_mood
 from matrix.kinds.playtest.setup.prompts import (
-    Words,
     aside_note,
     classifier_system,
     classify_request,
@@ -61,6 +60,7 @@ from matrix.kinds.playtest.setup.prompts import (
     told_note,
 )
 from matrix.kinds.playtest.setup.state import PlaytestState
+from matrix.kinds.playtest.setup.wording import Words
 from matrix.kinds.playtest.table.asking import Child, asking
 from matrix.kinds.playtest.table.creation import BLANK_LIMIT
 from matrix.kinds.playtest.table.review import confirm_issues, review_issues
@@ -70,8 +70,6 @@ from matrix.model.records import ChatMessage, Message
 
 MISATTRIBUTION: Final = "misattribution"
 CONCLUDED: Final = "concluded"
-LENGTH: Final = "length"
-"""How an answer is finished that reached its ``max_tokens``."""
 LATELY: Final = 3
 """Turns of which the narrator's words count as what the group was told of late."""
 
@@ -100,11 +98,10 @@ async def play_turn(ctx: Context, state: PlaytestState) -> PlaytestState:
     if not is_usable(text):
         return await _blank(ctx, table, state)
     label = await _classify(ctx, table, state, messages[-1].content, text)
-    cut = answer.finish_reason == LENGTH
-    if cut and not closes(text):  # what would have come is not known, and it may be anything
+    if answer.is_cut and not closes(text):  # what would have come may be anything
         label = label._replace(concluded=False)
     parts = _route(text, label, state.names)
-    output = Output.of(ctx.turn, text, label, parts, cut=cut)
+    output = Output.of(ctx.turn, text, label, parts, cut=answer.is_cut)
     state, findings = observe(state, output, table.world, ctx.log, table.options.stuck_after)
     findings = await confirm_issues(ctx, table, state.issues, text, findings)
     record_findings(ctx, findings)
