@@ -11,15 +11,12 @@ from tests.executors.programs import Done, Project
 from tests.kinds.trajectory.folders import ADAPTER, project, scenario
 
 AGENT = """
-from collections import Counter
 from matrix.agents import Reply, Turn
 
-seen = Counter()
+idle = {}
 
 async def work(turn: Turn) -> Reply:
-    told = turn.fields["scenario"], turn.turn
-    seen[told] += 1
-    if seen[told] > 1:  # in every run but one
+    if idle.setdefault(turn.fields["scenario"], turn.session) != turn.session:  # in all but one
         (turn.folder / "a.md").write_text("x")
     return Reply("done", 0.01)
 """
