@@ -38,8 +38,8 @@ each session has its round and its variant, so `matrix compare` says what they
 come to; the run itself stays as it is. The kind's own judge is asked, too,
 by --judge where no --rubric says what that one is for, else as before: by
 the rubrics and scenarios that the run keeps, not by their files of today.
-What the run has paid for of the same judging by a real model is answered by
-its records, unless --no-cache is said; an agent is asked again.
+A judge that is asked the same as in the run is answered by the run's records,
+unless --no-cache is said; an agent is asked again.
 """
 
 

@@ -1,9 +1,9 @@
 """What the journal records: the run's history, from which everything else can be rebuilt.
 
-Seven kinds of entry, in one global sequence: a session was opened; money was held for an attempt;
+Eight kinds of entry, in one global sequence: a session was opened; money was held for an attempt;
 an attempt was settled (with the answer, when it ended the call); a turn was completed (the
-checkpoint); a session ended; an effect on the world was done; the scores were looked at. Values
-only; how they are written is the store's business.
+checkpoint); a session ended; an effect on the world was done; the scores were looked at; a session
+has an answer of its parent's at hand. Values only; how they are written is the store's business.
 """
 
 from __future__ import annotations
@@ -202,6 +202,19 @@ class Acted(NamedTuple):
     changed_bytes: int = 0
 
 
+class Lent(NamedTuple):
+    """A session that is judged again has this answer of its parent's, should it ask the very same.
+
+    It is no attempt, and says nothing of money: what is made of it is settled when it is asked for.
+    ``saved`` is what the answer cost when it was bought, in nano-dollars.
+    """
+
+    key: CallKey
+    digest: str
+    answer: Answer
+    saved: NanoUSD
+
+
 RUN: Final = "@run"
 """What entries belong to that are about the run and none of its sessions; no session's id."""
 
@@ -261,7 +274,7 @@ class Looked(NamedTuple):
                     yield number, stratum, levels.index(gone.level)
 
 
-Entry: TypeAlias = Opened | Held | Settled | TurnDone | Ended | Acted | Looked
+Entry: TypeAlias = Opened | Held | Settled | TurnDone | Ended | Acted | Looked | Lent
 
 
 def session_of(entry: Entry) -> str:
@@ -269,7 +282,7 @@ def session_of(entry: Entry) -> str:
     match entry:
         case Opened():
             return entry.plan.session_id
-        case Held() | Settled() | Acted():
+        case Held() | Settled() | Acted() | Lent():
             return entry.key.session_id
         case TurnDone() | Ended():
             return entry.session_id

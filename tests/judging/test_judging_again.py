@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from random import Random
@@ -14,6 +15,7 @@ from matrix.report.compare.compare import compare_factor
 from matrix.store.reading.reader import RunTables
 from matrix.store.run.run_folder import BranchedFrom, JudgedDesign, read_run, write_run
 from tests.executors.programs import Project, counter_spec, deciding_spec
+from tests.judging.served_judges import judged_project, served_judge
 from tests.report.synthetic import Row, make_run
 
 
@@ -134,3 +136,41 @@ def test_a_session_that_cannot_be_judged_again_costs_its_pair_and_no_later_round
     part = run.model_copy(update={"branched": again.model_copy(update={"design": missing})})
     with pytest.raises(BadInput, match="only sessions that had no score before"):
         compare_factor(RunTables(made.path), part)
+
+
+QUIET = ("--executor", "in-process", "--quiet", "--run-id")
+
+
+@pytest.mark.slow
+def test_a_run_that_was_judged_again_keeps_its_own_answers_and_takes_no_other_runs(
+    tmp_path: Path,
+) -> None:
+    """Three runs of the same sessions ask the same judge the same, and are told otherwise."""
+    with served_judge() as judge:
+        told = (f"VERDICT: PASS - it does, for the {at}. time" for at in itertools.count(1))
+        judge.says = lambda _: next(told)
+        (tmp_path / "other.md").write_text("---\nanswer: verdict\n---\nIs it said well?\n")
+        project = judged_project(tmp_path, judge.url)
+        assert project.matrix("run", "selftest.yaml", *QUIET, "it").code == 0
+        reasons = {}
+
+        def judged(run: str, parent: str, *flags: str) -> None:
+            done = project.matrix("rejudge", parent, *flags, *QUIET, run)
+            assert done.code == 0, done
+            frame = project.tables(run).frame("scores")
+            own = frame[(frame.name == "ends") & frame.turn.isna()]
+            reasons[run] = (list(own.reason), len(judge.asked))
+
+        judged("kept", "it", "--repeats", "1", "--rubric", "ends.md")
+        judged("anew", "it", "--rubric", "ends.md", "--no-cache")
+        judged("of-anew", "anew", "--rubric", "ends.md")
+        judged("and-more", "anew", "--rubric", "ends.md", "--rubric", "other.md")
+        judged("of-of-anew", "of-anew", "--rubric", "ends.md")
+    first, second = (f"it does, for the {at}. time" for at in (1, 2))
+    assert reasons == {
+        "kept": ([first], 1),
+        "anew": ([second], 2),
+        "of-anew": ([second], 2),
+        "and-more": ([second], 3),
+        "of-of-anew": ([second], 3),
+    }

@@ -125,6 +125,24 @@ def test_a_key_goes_to_a_strangers_address_only_if_that_is_said(
 
 
 @pytest.mark.slow
+def test_what_a_strangers_judge_said_is_nobodys_judgement_where_it_is_judged_again(
+    cut: Project, judge: ServedJudge, tmp_path: Path
+) -> None:
+    """One's own run is answered by its records; what a received one says could be anybody's."""
+    shutil.copytree(cut.folder, tmp_path / "own")
+    own, received = replace(cut, folder=tmp_path / "own"), sent(cut, tmp_path)
+    (tmp_path / "ends.md").write_text("---\nanswer: verdict\n---\nDoes it count?\n")
+    go = ("rejudge", "it", "--rubric", "ends.md", "--trust", "--max-cost", "1")
+    asked = []
+    for project in (own, received):
+        before = len(judge.asked)
+        done = project.matrix(*go, "--executor", "in-process", "--quiet")
+        assert done.code == 0, done
+        asked.append(len(judge.asked) - before)
+    assert asked[0] == 0 < asked[1]
+
+
+@pytest.mark.slow
 def test_a_run_that_was_taken_up_is_its_users_own_from_then_on(
     cut: Project, tmp_path: Path
 ) -> None:

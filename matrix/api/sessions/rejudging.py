@@ -25,6 +25,7 @@ from matrix.model.records import JSON, SessionPlan
 from matrix.model.spec.judges import JUDGES
 from matrix.report.text import plural
 from matrix.store.reading.reader import RunTables
+from matrix.store.run.made_here import is_made_here
 
 REJUDGE = "rejudge"
 
@@ -74,6 +75,7 @@ def plan_rejudge(
         flag="--judge",
         judges=_listed(parent, panel, rubrics, target, repeats, project),
         again=True,
+        own_records=is_made_here(parent.path, parent.file),
         parents_factor=parent.file.plan.compared,
         parents_factors=parent.file.plan.factors,
         scored=_kept_scores(parent),
@@ -187,9 +189,10 @@ def rejudge(
     Those that failed are in the new run as they ended.
 
     The run's own scores stay as they are. The new run has the sessions under new ids, in their
-    rounds and with their levels, so that it is compared as the run itself is. What the
-    same real model was asked at the same place of a session is answered by the run's records;
-    agents are asked again.
+    rounds and with their levels, so that it is compared as the run itself is. What others than
+    judges said at the end of a session is taken over from the run's records, and so is what a model
+    said as a judge where it is asked the very same at the same place of a session; agents judge
+    again.
 
     Args:
         run: The run: id, beginning of one, path, or ``last``.

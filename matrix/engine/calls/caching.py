@@ -15,20 +15,13 @@ from typing import Final
 
 from matrix.engine.prepare.prepared import Prepared
 from matrix.engine.wire.setup import ModelEntry, RunSetup
-from matrix.model.entries import Opened, Settled
 from matrix.model.errors import StoreError
 from matrix.model.records import Answer, Call
-from matrix.model.request_digest import content_of
-from matrix.model.seeds import content_hash, derive_seed
-from matrix.model.spec.judges import JUDGES
-from matrix.store.journal.codec import OPENED, SETTLED
-from matrix.store.journal.journal import JOURNAL_NAME, JournalReader
-from matrix.store.run.run_folder import read_run
+from matrix.model.seeds import content_hash
 from matrix.store.shared.answers import ANSWERS_NAME, AnswerFile, require_own
 from matrix.telemetry.log import Log
 
 _KEY_DIGITS: Final = 64
-_AT_ONCE: Final = 5_000
 _WHOLE: Final = ("stop", "tool_calls")
 """Why a model stops when its answer is whole; any other reason says that it was cut off."""
 
@@ -45,8 +38,7 @@ class CallCache:
         if not self._serves(call, entry):
             return None
         try:
-            found = self._answers.find(call_identity(call, entry))
-            return found or self._answers.find(place_identity(call.seed, entry))
+            return self._answers.find(call_identity(call, entry))
         except StoreError as error:
             self._give_up(error)
             return None
@@ -96,8 +88,6 @@ def shared_answers(prepared: Prepared, run_dir: Path, note: Callable[[str], None
     try:
         AnswerFile(path).close()
         require_own(path)
-        if prepared.plan.judged_again:
-            lend_judgements(prepared, run_dir.resolve(), path)
     except StoreError as error:
         note(str(error))
         return None
@@ -115,57 +105,6 @@ def call_identity(call: Call, entry: ModelEntry) -> str:
         ],
         length=_KEY_DIGITS,
     )
-
-
-def place_identity(seed: int, entry: ModelEntry) -> str:
-    """The same by the call's seed alone, which is made of its request and its place.
-
-    So answers are found that only a journal has, where requests are kept as hashes.
-    """
-    return content_hash(
-        ["journal", [entry.provider, entry.target, entry.api_base], seed], length=_KEY_DIGITS
-    )
-
-
-def lend_judgements(prepared: Prepared, run_dir: Path, path: Path) -> None:
-    """Keep what the run whose sessions are judged again has paid for at their ends.
-
-    That is judging, and what else is asked when a session is over, such as a survey.
-
-    Raises:
-        StoreError: The file of answers cannot be used.
-    """
-    branched = read_run(run_dir).branched
-    parent = run_dir.parent / branched.run_id / JOURNAL_NAME if branched is not None else None
-    if parent is None or not parent.is_file():
-        return
-    judging = {role.name for role in prepared.kind.roles if role.judges} | {JUDGES}
-    journal = JournalReader(parent)
-    try:
-        seeds, waiting, answers = dict[str, int](), 0, AnswerFile(path)
-        for row in journal.rows(0, journal.last_seq(), kinds=(OPENED, SETTLED)):
-            entry = row.entry
-            if isinstance(entry, Opened):
-                seeds[entry.plan.session_id] = entry.plan.seed
-            if not isinstance(entry, Settled) or entry.saved:
-                continue
-            model, answer, key = prepared.models.get(entry.model), entry.answer, entry.key
-            if entry.role not in judging and key.phase != "finish":
-                continue
-            if model is None or answer is None or answer.effect or not worth_keeping(answer):
-                continue
-            if model.facts.simulated or key.session_id not in seeds:
-                continue
-            place = (key.phase, key.turn, key.slot, content_of(entry.digest))
-            seed = derive_seed("call", seeds[key.session_id], *place)
-            answers.keep(place_identity(seed, model), answer)
-            waiting += 1
-            if waiting % _AT_ONCE == 0:  # written, before more are lent than can wait
-                answers.close()
-                answers = AnswerFile(path)
-        answers.close()
-    finally:
-        journal.close()
 
 
 def worth_keeping(answer: Answer) -> bool:

@@ -311,6 +311,7 @@ def _acquire(call: Call, entry: ModelEntry) -> Acquire:
         Load(size / TYPICAL_BYTES_PER_TOKEN, call.params.max_tokens / 2),
         call.agent,
         call.tag,
+        call.fresh,
     )
 
 

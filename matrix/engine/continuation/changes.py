@@ -32,6 +32,8 @@ class ContinuationRequest:
         judges: Judges to list in place of those that the parent's spec lists; ``None``: the same.
         again: The sessions are over, and only judged again: each stays in its round, and what the
             parent compared is compared.
+        own_records: The parent was made here, so that what its judges answered is a model's word
+            and no stranger's.
         parents_factor: What the parent compared.
         parents_factors: Its factors, each with its levels in order.
         opponents: Session -> whom it is compared with, as sessions find it among their texts.
@@ -46,6 +48,7 @@ class ContinuationRequest:
     flag: str
     judges: tuple[JSON, ...] | None = None
     again: bool = False
+    own_records: bool = False
     parents_factor: str | None = None
     parents_factors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     opponents: Mapping[str, JSON] | None = None

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from matrix.engine.continuation.changes import ContinuationRequest
 from matrix.engine.continuation.changing import Changed, change_moment, check_names, fork_moment
 from matrix.engine.continuation.folders_kept import carry_folders, check_folders
-from matrix.engine.continuation.inheritance import Forked, inherited
+from matrix.engine.continuation.inheritance import Forked, LentAnswers, inherited
 from matrix.engine.prepare.catalogue import stand_ins_of, with_default_limits
 from matrix.engine.prepare.check_caps import check_caps
 from matrix.engine.prepare.estimate import (
@@ -62,7 +62,17 @@ class Continuation:
         ``at`` is UTC seconds.
         """
         carry_folders(self.moments, run_dir)
-        yield from inherited(self.prepared.plan, self.moments, self.forks, at)
+        yield from inherited(self.prepared.plan, self.moments, self.forks, at, self._lent)
+
+    @property
+    def _lent(self) -> LentAnswers | None:
+        if not self.requested.again:
+            return None
+        kind, spec = self.prepared.kind, self.prepared.spec
+        judges = {JUDGES, *(role.name for role in kind.roles if role.judges)}
+        return LentAnswers(
+            judges, self.requested.own_records and spec.cache, frozenset(spec.agents)
+        )
 
 
 def continue_from(
@@ -201,21 +211,21 @@ def _assemble(
         {name: GroupLimits(**limits.model_dump()) for name, limits in spec.groups.items()}, models
     )
     judges = _judges_at_end(kind)
+    asked = [
+        (one, moment, _still_asked(kind, one.binding, moment, requested))
+        for one, moment in zip(changed, _each(moments, requested), strict=True)
+    ]
     costs = [
         CellCost(
             {
                 role: cost if requested.asked or role in judges else _part(cost, left)
-                for role, cost in whole.items()
+                for role, cost in session_cost(profile, tariffs).items()
             }
         )
-        for one, moment in zip(changed, _each(moments, requested), strict=True)
-        for whole in [session_cost(_still_asked(kind, one.binding, requested), tariffs)]
+        for one, moment, profile in asked
         for left in [_left(moment, one.binding.turns)]
     ]
-    work = [
-        (requested.times, work_of(_still_asked(kind, one.binding, requested), models))
-        for one in changed
-    ]
+    work = [(requested.times, work_of(profile, models)) for _, _, profile in asked]
     return Prepared(
         spec=spec,
         source=f"run {moments[0].run_id}",
@@ -308,11 +318,14 @@ JUDGE = "judge"
 
 
 def _still_asked(
-    kind: Kind, binding: Binding, requested: ContinuationRequest
+    kind: Kind, binding: Binding, moment: Checkpoint, requested: ContinuationRequest
 ) -> tuple[RoleProfile, ...]:
-    """Who is asked anything more: only judges, where sessions are over."""
+    """Who is asked anything more: only judges where sessions are over, nobody where they failed."""
     if not requested.again:
         return binding.profile
+    ended = moment.turns[-1].ended
+    if ended is not None and ended[0] == "failed":
+        return ()
     judges = _judges_at_end(kind)
     return tuple(use for use in binding.profile if use.role in judges)
 

@@ -2,17 +2,21 @@
 
 The copy makes the new run whole by itself. It is the parent's checkpoints under the new session's
 id; the money and calls behind them stay the parent's, so that costs of runs add up.
+
+A session that is judged again has more: what was answered when it was over. Whoever is asked the
+very same again is not asked, and not paid, a second time; and no other run's answer comes between.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from matrix.model.entries import Ended, Entry, Opened, Tally, TurnDone
+from matrix.engine.calls.caching import worth_keeping
+from matrix.model.entries import Ended, Entry, Lent, Opened, Tally, TurnDone
 from matrix.model.moments.checkpoint import Checkpoint
 from matrix.model.plan import Plan
-from matrix.model.records import Message, Player, SessionPlan
+from matrix.model.records import Answer, Message, Player, SessionPlan
 
 BATCH = 500
 """Entries, about, that are written at once."""
@@ -27,8 +31,44 @@ class Forked:
     players: tuple[Player, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class LentAnswers:
+    """Which answers of a session's end are at hand where it is judged again.
+
+    Those of all who do not judge are: they are part of what was played, whole or not.
+
+    Attributes:
+        judges: Roles that judge.
+        judgements: Whether their answers are at hand, too; if so, those that are whole.
+        agents: Names of agents: what stands behind one may have changed, so that it judges anew.
+    """
+
+    judges: Collection[str]
+    judgements: bool
+    agents: Collection[str]
+
+    def of(self, moment: Checkpoint, session_id: str) -> Iterator[Lent]:
+        """A parent's answers, for the session that is judged again under this id."""
+        for settled in moment.answers:
+            answer = settled.answer
+            if answer is None or answer.effect:  # what was done to a folder is not there any more
+                continue
+            if settled.role in self.judges and not self._stands(settled.model, answer):
+                continue
+            key = settled.key._replace(session_id=session_id)
+            yield Lent(key, settled.digest, answer, settled.saved or answer.cost)
+
+    def _stands(self, model: str, answer: Answer) -> bool:
+        """Whether a judge's answer is given again."""
+        return self.judgements and model not in self.agents and worth_keeping(answer)
+
+
 def inherited(
-    plan: Plan, moments: Sequence[Checkpoint], forks: Sequence[Forked], at: float
+    plan: Plan,
+    moments: Sequence[Checkpoint],
+    forks: Sequence[Forked],
+    at: float,
+    lent: LentAnswers | None = None,
 ) -> Iterator[list[Entry]]:
     """The journal entries that a run of continuations begins with, in batches.
 
@@ -37,6 +77,7 @@ def inherited(
         moments: Where its rounds start.
         forks: For each cell, what its change makes of its moment.
         at: UTC seconds, for entries that no parent has.
+        lent: Which answers of their ends are at hand; ``None`` where they are played on.
     """
     prepared: set[str] = set()
     batch: list[Entry] = []
@@ -48,6 +89,7 @@ def inherited(
             batch += _prelude(moment, shared, at)
         for session in planned.sessions:
             batch += _turns(session, moment, forks[plan.cell_index(session.order)])
+            batch += [] if lent is None else lent.of(moment, session.session_id)
             if len(batch) >= BATCH:
                 yield batch
                 batch = []

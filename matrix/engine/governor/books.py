@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from matrix.engine.wire.messages import Acquire, Counters, FromGovernor, Settle, Supply
-from matrix.model.entries import Disposition, Entry, Held, Settled
+from matrix.model.entries import Disposition, Entry, Held, Lent, Settled
 from matrix.model.money import NanoUSD
 from matrix.model.records import PHASES, Answer, CallKey, Phase, SessionPlan, Usage
 
@@ -39,7 +39,10 @@ class CallBook:
 
 @dataclass(slots=True)
 class SessionBook:
-    """An open session: who plays it, where it stands, and the calls since its checkpoint."""
+    """An open session: who plays it, where it stands, and the calls since its checkpoint.
+
+    ``lent`` are answers of its parent's; see :class:`~matrix.model.entries.Lent`.
+    """
 
     plan: SessionPlan
     worker: str
@@ -47,6 +50,7 @@ class SessionBook:
     done: tuple[Phase, int] | None = None
     calls: dict[CallKey, CallBook] = field(default_factory=dict)
     saved: NanoUSD = 0
+    lent: Mapping[CallKey, Lent] = field(default_factory=dict)
 
     def is_newer(self, phase: Phase, turn: int) -> bool:
         """Whether a checkpoint comes after the newest one that is known."""
@@ -232,6 +236,20 @@ def settled_entry(held: OpenHold, message: Settle, cost: NanoUSD, at: float) -> 
         overrun=message.cost - cost if message.disposition == "settled" else 0,
         agent=held.agent,
         tag=held.tag,
+    )
+
+
+def supplied_by(lent: Lent, asked: Acquire | Supply) -> Supply:
+    """What a parent's answer says of the call that asks for the same, whatever else was found."""
+    return Supply(
+        asked.key,
+        asked.digest,
+        asked.role,
+        asked.model,
+        lent.answer._replace(cost=0, cached=True),
+        lent.saved,
+        asked.agent,
+        asked.tag,
     )
 
 

@@ -27,6 +27,7 @@ from matrix.engine.governor.books import (
     role_envelope,
     session_envelope,
     settled_entry,
+    supplied_by,
     supplied_entry,
     unsent_entry,
 )
@@ -123,8 +124,11 @@ class CallDesk:
 
     # --- one message each -------------------------------------------------------------------------
 
-    def acquire(self, peer: str, message: Acquire, now: float) -> None:
+    def acquire(self, peer: str, message: Acquire, now: float, at: float) -> None:
         """Somebody wants to send an attempt."""
+        if (lent := self._lent(message)) is not None and not message.fresh:
+            self.supply(peer, lent, at)
+            return
         call = self._calls.ask(peer, message)
         if call is None:
             return
@@ -139,7 +143,9 @@ class CallDesk:
             self._queue(peer, call, message)
 
     def supply(self, peer: str, message: Supply, at: float) -> None:
-        """Somebody has an answer from the response cache."""
+        """Somebody has an answer from the response cache; what the session has goes first."""
+        lent = self._lent(message)
+        message = lent or message
         call = self._calls.ask(peer, message)
         if call is None or not call.free_for(peer):
             return
@@ -147,9 +153,18 @@ class CallDesk:
         hold_id = self._gate.new_id()
         self._out.entries.append(supplied_entry(hold_id, call.attempts, message, at))
         self.totals.supplied(message.saved)
-        self._books[message.key.session_id].saved += message.saved
+        if lent is None:  # every session finds what its parent has: that is no luck to leave out
+            self._books[message.key.session_id].saved += message.saved
         self.totals.answered += 1
         self._calls.answer(message.key, call, message.answer)
+
+    def _lent(self, message: Acquire | Supply) -> Supply | None:
+        """The answer that its session's parent was given to the very same request, if any."""
+        book = self._books.get(message.key.session_id)
+        lent = None if book is None else book.lent.get(message.key)
+        if lent is None or lent.digest != message.digest:
+            return None
+        return supplied_by(lent, message)
 
     def settle(self, peer: str, message: Settle, now: float, at: float) -> None:
         """An attempt is over."""

@@ -118,7 +118,7 @@ class GovernorCore:
         """Take one message. ``now`` is monotonic, ``at`` is UTC seconds for the records."""
         match message:
             case Acquire():
-                self._desk.acquire(peer, message, now)
+                self._desk.acquire(peer, message, now, at)
             case Settle():
                 self._lingering.moved(message.key.session_id, now)
                 self._desk.settle(peer, message, now, at)
@@ -178,7 +178,7 @@ class GovernorCore:
     ) -> None:
         checkpoint = past.snapshot.checkpoint
         done = None if checkpoint is None else (checkpoint.phase, checkpoint.turn)
-        book = SessionBook(plan, peer, past.spent, done)
+        book = SessionBook(plan, peer, past.spent, done, lent=past.lent)
         for key, count in past.attempts.items():
             book.calls[key] = CallBook(digest="", attempts=count)
         for key, settled in past.answers.items():

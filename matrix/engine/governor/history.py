@@ -5,11 +5,12 @@ Which entries count is decided by :mod:`matrix.store.journal.session_state`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from matrix.engine.wire.messages import Snapshot
-from matrix.model.entries import Entry, Settled, Tally
+from matrix.model.entries import Entry, Lent, Settled, Tally
 from matrix.model.money import NanoUSD
 from matrix.model.records import JSON, CallKey, SessionPlan
 from matrix.store.journal.session_state import fold
@@ -20,7 +21,8 @@ class SessionHistory(NamedTuple):
 
     ``answers`` and ``attempts`` are those of calls since the newest checkpoint (answers: since the
     turn in flight was begun anew, if it was); ``spent`` is what
-    all its attempts have cost, settled or presumed, ``used`` its tally with these answers.
+    all its attempts have cost, settled or presumed, ``used`` its tally with these answers; ``lent``
+    are answers of its parent's, for calls that ask the very same.
     """
 
     plan: SessionPlan | None
@@ -29,6 +31,7 @@ class SessionHistory(NamedTuple):
     attempts: dict[CallKey, int]
     spent: NanoUSD = 0
     used: Tally = Tally()
+    lent: Mapping[CallKey, Lent] = MappingProxyType({})
 
 
 NOTHING_KNOWN = SessionHistory(None, Snapshot(None, (), None, None), {}, {})
@@ -53,5 +56,11 @@ def fold_session(entries: Iterable[Entry], prelude: JSON = None) -> SessionHisto
         used=state.used,
     )
     return SessionHistory(
-        state.plan, snapshot, state.answers, state.tries, state.spent, state.used_so_far
+        state.plan,
+        snapshot,
+        state.answers,
+        state.tries,
+        state.spent,
+        state.used_so_far,
+        state.lent,
     )

@@ -16,7 +16,10 @@ from matrix.model.records import JSON, Answer, CallKey, Message, SessionPlan, Us
 
 
 class Acquire(NamedTuple):
-    """May this attempt be sent? ``bound`` is the most it can cost, ``load`` a fair estimate."""
+    """May this attempt be sent? ``bound`` is the most it can cost, ``load`` a fair estimate.
+
+    ``fresh`` says that no answer will do which was bought before.
+    """
 
     key: CallKey
     digest: str
@@ -28,6 +31,7 @@ class Acquire(NamedTuple):
     load: Load
     agent: str = ""
     tag: str = ""
+    fresh: bool = False
 
 
 class Settle(NamedTuple):

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from matrix.model.entries import TurnDone
+from matrix.model.entries import Settled, TurnDone
 from matrix.model.errors import StoreError
 from matrix.model.records import JSON, Message, Player, SessionPlan
 
@@ -83,6 +83,8 @@ class Checkpoint:
         texts: Name -> text or data, for every name in ``plan.resources``.
         contents: What the working folders that its turns name are made of; ``None`` where no
             turn names one.
+        answers: What models answered after the last turn, when the session was over, in order;
+            empty at an earlier moment, and in a file.
     """
 
     run_id: str
@@ -92,6 +94,7 @@ class Checkpoint:
     prelude: JSON
     texts: Mapping[str, JSON]
     contents: Contents | None = field(default=None, compare=False, repr=False)
+    answers: tuple[Settled, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def turn(self) -> int:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from msgspec import MsgspecError
 from msgspec.msgpack import Decoder, Encoder
 
-from matrix.model.entries import Acted, Ended, Entry, Held, Looked, Opened, Settled, TurnDone
+from matrix.model.entries import Acted, Ended, Entry, Held, Lent, Looked, Opened, Settled, TurnDone
 from matrix.model.errors import StoreError
 from matrix.model.metrics import score_read
 
@@ -24,6 +24,7 @@ TURN_DONE: Final = 4
 ENDED: Final = 5
 ACTED: Final = 6
 LOOKED: Final = 7
+LENT: Final = 8
 
 JOURNAL_VERSION: Final = 3
 """Version of this encoding; written into every journal and checked when one is opened."""
@@ -39,6 +40,7 @@ _KINDS: Final[dict[int, type[Any]]] = {
     ENDED: Ended,
     ACTED: Acted,
     LOOKED: Looked,
+    LENT: Lent,
 }
 _NUMBERS: Final = {entry: kind for kind, entry in _KINDS.items()}
 _DECODERS: Final = {kind: Decoder(entry) for kind, entry in _KINDS.items()}
@@ -85,7 +87,7 @@ def _scored(entry: Entry) -> Entry:
 
 def _of_session(entry: Entry, session_id: str) -> Entry:
     match entry:
-        case Held() | Settled() | Acted():
+        case Held() | Settled() | Acted() | Lent():
             return entry._replace(key=entry.key._replace(session_id=session_id))
         case Opened():
             return entry._replace(plan=replace(entry.plan, session_id=session_id))

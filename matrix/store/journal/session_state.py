@@ -23,6 +23,7 @@ from matrix.model.entries import (
     Ended,
     Entry,
     Held,
+    Lent,
     Opened,
     Settled,
     Tally,
@@ -115,10 +116,12 @@ class SessionState:
         attempts: Its holds, and attempts whose cost may still become known.
         spent_by_role: What its attempts have cost, settled or presumed; without those roles that
             have made none.
-        saved: What its answers from the response cache had cost when they were bought.
+        saved: What its answers from the response cache had cost when they were bought; without
+            those of its parent, which any session like it has.
         answers: Answers of calls since the checkpoint, or since its turn was begun anew.
         tries: Call since the checkpoint -> the number of its newest attempt.
         acted: Effects since the checkpoint, or since its turn was begun anew.
+        lent: Answers of its parent's that are given where the very same is asked.
         used: The checkpoint's tally, with superseded answers since then: they were paid.
         redone: Whether the turn in flight was begun anew.
         ended: Its end, unless it was opened again.
@@ -136,6 +139,7 @@ class SessionState:
     answers: dict[CallKey, Settled] = field(default_factory=dict)
     tries: dict[CallKey, int] = field(default_factory=dict)
     acted: dict[CallKey, Acted] = field(default_factory=dict)
+    lent: dict[CallKey, Lent] = field(default_factory=dict)
     used: Tally = field(default_factory=Tally)
     redone: bool = False
     ended: Ended | None = None
@@ -178,6 +182,8 @@ class SessionState:
                 return self._settle(seq, entry)
             case Acted():
                 self.acted[entry.key] = entry
+            case Lent():
+                self.lent[entry.key] = entry
             case TurnDone():
                 return self._step(seq, entry)
             case Ended():
@@ -195,7 +201,8 @@ class SessionState:
 
     def _settle(self, seq: int, entry: Settled) -> list[int]:
         before = self.attempts.settle(seq, entry)
-        self.saved += entry.saved
+        lent = self.lent.get(entry.key)
+        self.saved += 0 if lent is not None and lent.digest == entry.digest else entry.saved
         self._spend(entry.role, entry.cost)
         if entry.answer is not None:
             self.answers[entry.key] = entry

@@ -82,6 +82,7 @@ class Moments:
         if mistake:
             raise BadInput([Mistake(f"session {session_id}", None, "", mistake)])
         plan = found.plan
+        at_end = turn == max(turns)
         return Checkpoint(
             run_id=self.run.run_id,
             spec=dict(self.run.spec),
@@ -90,6 +91,7 @@ class Moments:
             prelude=prelude_result(self._journal, plan),
             texts=self._texts(plan.resources),
             contents=self._blobs,
+            answers=tuple(one for one in found.calls if at_end and one.key.phase == "finish"),
         )
 
     def close(self) -> None:

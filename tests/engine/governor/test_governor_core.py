@@ -35,7 +35,7 @@ from matrix.engine.wire.messages import (
     SuspendSession,
     ToGovernor,
 )
-from matrix.model.entries import Ended, Held, Opened, Settled, Tally, TurnDone
+from matrix.model.entries import Ended, Held, Lent, Opened, Settled, Tally, TurnDone
 from matrix.model.errors import ProtocolError
 from matrix.model.money import show_usd
 from matrix.model.records import CallKey, Failure, Phase, Usage
@@ -533,6 +533,52 @@ def test_a_cached_answer_does_not_replace_a_call_that_is_under_way() -> None:
     assert desk.say(Supply(key(), "digest", "counter", "sim/counter", answer(), 60)).mail == []
     told = desk.say(settle(key(), 1))
     assert letters(told, Recorded) == [Recorded(key(), "digest", answer())]
+
+
+LENT = Lent(key(), "digest", answer("of the parent"), 60)
+"""What the parent of a session was answered at the place of its first call."""
+
+
+def desk_of_a_child(**changes: Any) -> Desk:
+    """A desk of an open session that has an answer of its parent's at hand, and no money."""
+    desk = Desk(sessions=0, cap=0, **changes)
+    past = NOTHING_KNOWN._replace(lent={LENT.key: LENT})
+    desk.core.open_session("worker", plan(), past, past.snapshot, 0.0, 0.0)
+    desk.tick()
+    return desk
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [ask(), Supply(key(), "digest", "counter", "sim/counter", answer("of another run", 0), 9)],
+    ids=["nothing found", "found in the cache"],
+)
+def test_what_the_parent_was_answered_goes_before_money_and_before_the_cache(
+    asked: ToGovernor,
+) -> None:
+    desk = desk_of_a_child()
+    tick = desk.say(asked)
+    given = LENT.answer._replace(cost=0, cached=True)
+    assert tick.mail == [("worker", Recorded(key(), "digest", given))]
+    (entry,) = tick.entries
+    assert isinstance(entry, Settled)
+    assert (entry.disposition, entry.cost, entry.held, entry.saved) == ("cached", 0, 0, 60)
+    assert desk.core.picture(0.0).counters.from_cache == 1
+    again = desk.say(asked)
+    assert again == Tick([], [("worker", Recorded(key(), "digest", given))], None)
+
+
+@pytest.mark.parametrize("other", [{"digest": "another request"}, {"fresh": True}])
+def test_another_request_and_one_that_wants_a_fresh_answer_are_asked(other: Any) -> None:
+    assert [one.why for one in letters(desk_of_a_child().say(ask(**other)), Refused)] == ["cap"]
+
+
+def test_a_session_that_ends_says_nothing_of_luck_with_its_parents_answers() -> None:
+    """What the cache spared is not counted on for sessions to come; they all have a parent."""
+    desk = desk_of_a_child()
+    desk.say(ask())
+    (told,) = letters(desk.say(EndSession(ended())), SessionEnded)
+    assert told.saved == 0
 
 
 def test_what_a_provider_says_is_left_slows_its_group_down() -> None:

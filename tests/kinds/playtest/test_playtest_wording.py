@@ -82,6 +82,11 @@ def test_scores_by_other_questions_are_of_another_rubric() -> None:
         ("reaktion", "x", "unknown text; allowed: narrator, "),
         ("opening", "Welcome.", "lacks $size, which the shipped text has"),
         ("opening", "$size and $names", "found $names; allowed: $size"),
+        (
+            "opening",
+            "$sise, $nmae",
+            "lacks $size, which the shipped text has; found $nmae, $sise; allowed: $size",
+        ),
         ("casting", "Invent $somebody.", "found $somebody; allowed: no $ at all"),
         (
             "opening",
@@ -101,19 +106,22 @@ def test_a_story_says_its_own_words_and_every_mistake_in_them_is_told(tmp_path: 
     folder.mkdir()
     (folder / "guide.md").write_text(GUIDE)
 
-    def read(words: dict[str, str]) -> Any:
-        (folder / "scenario.yaml").write_text(yaml.safe_dump({"kind": "playtest", "words": words}))
+    def read(words: dict[str, Any], **more: Any) -> Any:
+        story = {"kind": "playtest", "words": words} | more
+        (folder / "scenario.yaml").write_text(yaml.safe_dump(story, sort_keys=False))
         return KIND.read_pack(folder, "retro").content
 
     assert read(WORDS)["words"] == WORDS
     assert "words" not in read({})
     with pytest.raises(BadInput) as told:
-        read({"opening": "Hello.", "reaktion": "x", "pulse": "  "})
+        read({"opening": "Hello.", "pulse": "  ", "reaktion": "x", "casting": 7}, genres=1)
     lines = sorted(str(told.value).splitlines())
     assert [line.split("scenario.yaml:")[1].split(";")[0] for line in lines] == [
         "3: words.opening: lacks $size, which the shipped text has",
         "4: words.pulse: is empty",
         "5: words.reaktion: unknown text",
+        "6: words.casting: found 7",
+        "7: genres: unknown key",
     ]
 
 

@@ -18,6 +18,7 @@ from matrix.model.entries import (
     Ended,
     Entry,
     Held,
+    Lent,
     Looked,
     Opened,
     RoleShare,
@@ -154,6 +155,7 @@ ENTRY: st.SearchStrategy[Entry] = st.one_of(
         st.none() | COUNT,
         NUMBER,
     ),
+    st.builds(Lent, KEY, TEXT, ANSWER, COUNT),
     st.builds(
         Acted,
         KEY,

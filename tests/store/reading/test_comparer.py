@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from matrix.model.entries import Acted, Ended, Entry, Held, Looked, Opened, Settled, TurnDone
+from matrix.model.entries import Acted, Ended, Entry, Held, Lent, Looked, Opened, Settled, TurnDone
 from matrix.store.run.schema import RunInfo
 from matrix.store.tables.publisher import Publisher
 from tests.comparer import compare_tables
@@ -38,6 +38,8 @@ def elsewhere(entry: Entry) -> Entry:
             return entry._replace(at=1.0)
         case TurnDone() | Ended():
             return replace(entry, at=1.0)
+        case Lent():
+            return entry
 
 
 def test_runs_that_differ_in_timing_retries_and_order_are_equal(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from matrix.kinds.playtest.setup.guide import Guide, parse_guide
 from matrix.kinds.playtest.setup.wording import mistake_in
 from matrix.kinds.protocol import ScenarioPack
 from matrix.kinds.text_files import read_text
-from matrix.model.documents.mistakes import Mistakes, together
+from matrix.model.documents.mistakes import Mistakes
 from matrix.model.documents.yaml_documents import Document, check, parse_document
 from matrix.model.errors import BadInput, Mistake
 
@@ -96,11 +96,16 @@ def read_scenario(folder: Path, name: str) -> ScenarioPack:
     """
     path = folder / "scenario.yaml"
     document = parse_document(read_text(path, MAX_SCENARIO_BYTES), str(path))
-    scenario, guide = together(
-        lambda: check(document, StoryPack), lambda: _read_guide(folder, document)
-    )
-    read = parse_guide(guide)
-    _check_together(document, scenario, read)
+    mistakes = Mistakes(document)
+    scenario = mistakes.collect(lambda: check(document, StoryPack))
+    guide = mistakes.collect(lambda: _read_guide(folder, document))
+    _check_words(mistakes)
+    read = parse_guide(guide or "")
+    if scenario is not None and guide is not None:
+        _check_together(mistakes, scenario, read)
+    mistakes.stop_if_any()
+    assert scenario is not None
+    assert guide is not None
     return _packed(name, _filled(scenario, guide, name), guide, read)
 
 
@@ -161,17 +166,17 @@ def _line(text: str) -> str:
     return cut[: cut.rfind(". ") + 1] or cut
 
 
-def _check_together(document: Document, scenario: StoryPack, guide: Guide) -> None:
-    """Hold a scenario against what could be read out of its guide, and its words against ours.
-
-    Raises:
-        BadInput: It expects more pulses than the guide lists, has a name of the guide's people, or
-            a text that could not be filled.
-    """
-    mistakes = Mistakes(document)
-    for key, text in scenario.words.items():
-        if told := mistake_in(key, text):
+def _check_words(mistakes: Mistakes) -> None:
+    """Collect what is wrong with texts that a story says otherwise, whatever else is."""
+    value = mistakes.document.value
+    words = value.get("words") if isinstance(value, dict) else None
+    for key, text in (words if isinstance(words, dict) else {}).items():
+        if isinstance(text, str) and (told := mistake_in(str(key), text)):
             mistakes.fault(("words", key), told)
+
+
+def _check_together(mistakes: Mistakes, scenario: StoryPack, guide: Guide) -> None:
+    """Collect more pulses than the guide lists, and names that its people have."""
     expected, listed = scenario.pulses_expected, len(guide.pulses)
     if expected and 0 < listed < expected:  # fewer may be meant: a list may have more in it
         told = f"found {expected}, but {scenario.guide} lists {listed}; list them, or say less"
@@ -181,7 +186,6 @@ def _check_together(document: Document, scenario: StoryPack, guide: Guide) -> No
         if bearers := [borne[word] for word in _WORD.findall(name.casefold()) if word in borne]:
             told = f"{name!r} is borne by {bearers[0]!r} of {scenario.guide}; take another name"
             mistakes.fault(("names", index), told)
-    mistakes.stop_if_any()
 
 
 def _borne(guide: Guide) -> dict[str, str]:

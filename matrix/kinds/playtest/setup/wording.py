@@ -5,7 +5,7 @@ A text has places such as ``$name``. Nothing that is put into them is read as a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from string import Template
 from typing import Any, Final
@@ -58,11 +58,15 @@ def mistake_in(name: str, text: str) -> str:
     if not own.is_valid():
         return "has a $ that begins no name (as in $name or ${name}); write $$ for a dollar"
     wanted, has = set(there.get_identifiers()), set(own.get_identifiers())
-    if lacking := sorted(wanted - has):
-        return f"lacks ${', $'.join(lacking)}, which the shipped text has"
-    if strange := sorted(has - wanted):
-        allowed = ", ".join(f"${one}" for one in sorted(wanted)) or "no $ at all"
-        return f"found ${strange[0]}; allowed: {allowed}"
     if not text.strip():
         return "is empty"
-    return ""
+    told = []
+    if lacking := sorted(wanted - has):
+        told.append(f"lacks {_named(lacking)}, which the shipped text has")
+    if strange := sorted(has - wanted):
+        told.append(f"found {_named(strange)}; allowed: {_named(sorted(wanted)) or 'no $ at all'}")
+    return "; ".join(told)
+
+
+def _named(places: Iterable[str]) -> str:
+    return ", ".join(f"${one}" for one in places)
