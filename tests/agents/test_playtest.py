@@ -70,6 +70,7 @@ def test_players_may_be_agents_beside_those_that_are_models(tmp_path: Path) -> N
             agents={"theirs": {"python": "theirs:play", "max_usd": 0.01}},
             factors={"players": ["sim/by-archetype", "theirs"]},
             per_cell=1,
+            options={"survey": ["fun"]},
         )
     )
     done = project.matrix("run", "--executor", "in-process", "--run-id", "it", "--quiet")
@@ -85,3 +86,10 @@ def test_players_may_be_agents_beside_those_that_are_models(tmp_path: Path) -> N
     theirs = calls[calls.model == "theirs"]
     assert set(theirs.role) == {"players"}
     assert (theirs.cost_nano == 500_000).all()
+    judged = ("rejudge", "it", "--judge", "sim/opus-4.5", "--no-cache", "--run-id", "again")
+    done = project.matrix(*judged, "--executor", "in-process", "--quiet")
+    assert done.code == 0, done
+    calls = project.tables("again").frame("calls")
+    surveyed = calls[calls.role == "players"]
+    assert set(surveyed.disposition) == {"cached"}
+    assert {"theirs"} < set(surveyed.model), "agents and models"

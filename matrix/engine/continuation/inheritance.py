@@ -17,6 +17,7 @@ from matrix.model.entries import Ended, Entry, Lent, Opened, Tally, TurnDone
 from matrix.model.moments.checkpoint import Checkpoint
 from matrix.model.plan import Plan
 from matrix.model.records import Answer, Message, Player, SessionPlan
+from matrix.store.upkeep.sweeping import tree_of
 
 BATCH = 500
 """Entries, about, that are written at once."""
@@ -51,12 +52,13 @@ class LentAnswers:
         """A parent's answers, for the session that is judged again under this id."""
         for settled in moment.answers:
             answer = settled.answer
-            if answer is None or answer.effect:  # what was done to a folder is not there any more
+            if answer is None or tree_of(settled):  # a folder as it was left is not there any more
                 continue
             if settled.role in self.judges and not self._stands(settled.model, answer):
                 continue
             key = settled.key._replace(session_id=session_id)
-            yield Lent(key, settled.digest, answer, settled.saved or answer.cost)
+            said = answer._replace(effect="")  # what was done was done in the parent
+            yield Lent(key, settled.digest, said, settled.saved or answer.cost)
 
     def _stands(self, model: str, answer: Answer) -> bool:
         """Whether a judge's answer is given again."""
