@@ -162,7 +162,7 @@ def test_a_run_that_was_judged_again_keeps_its_own_answers_and_takes_no_other_ru
             reasons[run] = (list(own.reason), len(judge.asked))
 
         judged("kept", "it", "--repeats", "1", "--rubric", "ends.md")
-        judged("anew", "it", "--rubric", "ends.md", "--no-cache")
+        judged("anew", "it", "--no-cache")
         judged("of-anew", "anew", "--rubric", "ends.md")
         judged("and-more", "anew", "--rubric", "ends.md", "--rubric", "other.md")
         judged("of-of-anew", "of-anew", "--rubric", "ends.md")

@@ -53,8 +53,12 @@ def plan_rejudge(
         BadInput: Every mistake.
     """
     panel = [judge] if isinstance(judge, str) else list(judge or ())
-    if not panel and not rubrics and not missing:
-        told = "say what is to be judged anew: --judge MODEL, --rubric FILE, or --missing"
+    overrides = list(overrides)
+    anew = repeats > 1 or (("cache",), False) in [(path, value) for path, value, _ in overrides]
+    if not (panel or rubrics or missing or anew):
+        told = (
+            "say what is to be judged anew: --judge MODEL, --rubric FILE, --missing, or --no-cache"
+        )
         raise BadInput([Mistake("matrix rejudge", None, "", told)])
     parent = open_run(run, results=results)
     project = project_of_run(parent.path)
@@ -76,6 +80,7 @@ def plan_rejudge(
         judges=_listed(parent, panel, rubrics, target, repeats, project),
         again=True,
         own_records=is_made_here(parent.path, parent.file),
+        missing=missing,
         parents_factor=parent.file.plan.compared,
         parents_factors=parent.file.plan.factors,
         scored=_kept_scores(parent),

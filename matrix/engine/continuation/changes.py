@@ -34,6 +34,7 @@ class ContinuationRequest:
             parent compared is compared.
         own_records: The parent was made here, so that what its judges answered is a model's word
             and no stranger's.
+        missing: Only sessions that lack a score: of what their judges said nothing is expected.
         parents_factor: What the parent compared.
         parents_factors: Its factors, each with its levels in order.
         opponents: Session -> whom it is compared with, as sessions find it among their texts.
@@ -49,6 +50,7 @@ class ContinuationRequest:
     judges: tuple[JSON, ...] | None = None
     again: bool = False
     own_records: bool = False
+    missing: bool = False
     parents_factor: str | None = None
     parents_factors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     opponents: Mapping[str, JSON] | None = None

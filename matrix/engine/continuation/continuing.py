@@ -32,7 +32,7 @@ from matrix.engine.prepare.prepared import CellCost, Prepared
 from matrix.engine.prepare.registry import load_kind
 from matrix.engine.wire.setup import GroupLimits, ModelEntry
 from matrix.kinds.library import FolderLibrary
-from matrix.kinds.protocol import KEPT_KIND, Binding, Kind, RoleProfile
+from matrix.kinds.protocol import KEPT_KIND, Kind, RoleProfile
 from matrix.model.documents.mistakes import Mistakes
 from matrix.model.documents.overrides import Override
 from matrix.model.documents.yaml_documents import Document, check, overlay
@@ -62,17 +62,16 @@ class Continuation:
         ``at`` is UTC seconds.
         """
         carry_folders(self.moments, run_dir)
-        yield from inherited(self.prepared.plan, self.moments, self.forks, at, self._lent)
+        lent = _lent(self.prepared.kind, self.prepared.spec, self.requested)
+        yield from inherited(self.prepared.plan, self.moments, self.forks, at, lent)
 
-    @property
-    def _lent(self) -> LentAnswers | None:
-        if not self.requested.again:
-            return None
-        kind, spec = self.prepared.kind, self.prepared.spec
-        judges = {JUDGES, *(role.name for role in kind.roles if role.judges)}
-        return LentAnswers(
-            judges, self.requested.own_records and spec.cache, frozenset(spec.agents)
-        )
+
+def _lent(kind: Kind, spec: RunSpec, requested: ContinuationRequest) -> LentAnswers | None:
+    """Which answers of their ends sessions have at hand; ``None`` where they are played on."""
+    if not requested.again:
+        return None
+    judges = {JUDGES, *(role.name for role in kind.roles if role.judges)}
+    return LentAnswers(judges, requested.own_records and spec.cache, frozenset(spec.agents))
 
 
 def continue_from(
@@ -210,9 +209,9 @@ def _assemble(
     groups = with_default_limits(
         {name: GroupLimits(**limits.model_dump()) for name, limits in spec.groups.items()}, models
     )
-    judges = _judges_at_end(kind)
+    judges, lent = _judges_at_end(kind), _lent(kind, spec, requested)
     asked = [
-        (one, moment, _still_asked(kind, one.binding, moment, requested))
+        (one, moment, _still_asked(kind, one, moment, requested, lent))
         for one, moment in zip(changed, _each(moments, requested), strict=True)
     ]
     costs = [
@@ -318,16 +317,33 @@ JUDGE = "judge"
 
 
 def _still_asked(
-    kind: Kind, binding: Binding, moment: Checkpoint, requested: ContinuationRequest
+    kind: Kind,
+    one: Changed,
+    moment: Checkpoint,
+    requested: ContinuationRequest,
+    lent: LentAnswers | None,
 ) -> tuple[RoleProfile, ...]:
-    """Who is asked anything more: only judges where sessions are over, nobody where they failed."""
-    if not requested.again:
-        return binding.profile
+    """Who is asked anything more: only judges where sessions are over, nobody where they failed.
+
+    Of a kind's own judge that stays who it is nothing is expected, where its answers are at hand.
+    """
+    if lent is None:
+        return one.binding.profile
     ended = moment.turns[-1].ended
     if ended is not None and ended[0] == "failed":
         return ()
     judges = _judges_at_end(kind)
-    return tuple(use for use in binding.profile if use.role in judges)
+    at_hand = set[str]()
+    if not requested.missing:
+        same = {
+            role for role, model in moment.plan.roles.items() if one.plan.roles.get(role) == model
+        }
+        at_hand = lent.judged(moment) & same - {JUDGES}
+    return tuple(
+        use._replace(calls=(0.0, 0.0, use.calls[2])) if use.role in at_hand else use
+        for use in one.binding.profile
+        if use.role in judges
+    )
 
 
 def _judges_at_end(kind: Kind) -> frozenset[str]:

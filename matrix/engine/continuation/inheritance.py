@@ -60,6 +60,16 @@ class LentAnswers:
             said = answer._replace(effect="")  # what was done was done in the parent
             yield Lent(key, settled.digest, said, settled.saved or answer.cost)
 
+    def judged(self, moment: Checkpoint) -> set[str]:
+        """The judges of a parent whose answers are at hand."""
+        return {
+            one.role
+            for one in moment.answers
+            if one.role in self.judges
+            and one.answer is not None
+            and self._stands(one.model, one.answer)
+        }
+
     def _stands(self, model: str, answer: Answer) -> bool:
         """Whether a judge's answer is given again."""
         return self.judgements and model not in self.agents and worth_keeping(answer)

@@ -229,7 +229,7 @@ class PlaytestKind:
             await interview_player(ctx, table, state, table.options.interview)
             return
         from matrix.kinds.playtest.detect.observe import close_tangent
-        from matrix.kinds.playtest.table.review import review_issues
+        from matrix.kinds.playtest.table.review import confirm_issues, review_issues
 
         state, findings = close_tangent(state, ctx.log)
         record_findings(ctx, findings)
@@ -241,6 +241,7 @@ class PlaytestKind:
             judged = await judge_session(ctx, table, state, rubric)
             record_criteria(ctx, rubric, judged, QUALITY)
         if state.turns:
+            state = await confirm_issues(ctx, table, state)
             state = await review_issues(ctx, table, state, judged)
         values = record_counts(ctx, state, table.expected)
         values |= record_composite(

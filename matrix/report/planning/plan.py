@@ -172,9 +172,10 @@ def _above_the_cap(prepared: Prepared) -> list[tuple[str, str]]:
     if expected <= cap:
         return []
     rounds = cap * prepared.plan.rounds // expected
+    what = "session" if prepared.plan.judged_again else "round"
     told = (
         f"The plan is expected to cost {show_usd(expected)}, above its cap of "
-        f"{show_usd(cap)}: about {plural(rounds, 'round')} of {prepared.plan.rounds:,} fit."
+        f"{show_usd(cap)}: about {plural(rounds, what)} of {prepared.plan.rounds:,} fit."
     )
     if prepared.spec.compare.look_at_cap:
         told += " It is looked at where the cap ends it, once."

@@ -82,7 +82,7 @@ ASSISTANT = ("As an AI language model, I cannot tell what is behind the door.", 
 FAIL = 'VERDICT: FAIL - [9] "As an AI language model"'
 
 
-def test_what_a_rule_reports_is_confirmed_in_its_turn_and_not_looked_for_again() -> None:
+def test_what_a_rule_reports_is_confirmed_at_the_end_and_not_looked_for_again() -> None:
     played = play(marks(coherence=1), FAIL, PASS, narrator=ASSISTANT)
     assert played.values["character_breaks"] == 1
     confirming, reading = reviews(played)

@@ -120,6 +120,23 @@ class Fact(_Small):
     turn: int
 
 
+class UnconfirmedIssue(_Small):
+    """An issue that a rule has reported, and a judge is asked about when the session is over.
+
+    ``turn`` is that of the output, ``heard`` the place in the log where the output begins; the rest
+    is what is to be recorded.
+    """
+
+    kind: str
+    subject: str
+    detail: str
+    severity: str
+    turn: Count
+    heard: Count
+    value: float | None = None
+    data: dict[str, Any] | None = None
+
+
 PULSE_TURNS_KEPT: Final = 120
 
 
@@ -127,7 +144,8 @@ class PlaytestState(_Small):
     """Everything a session needs to go on after any turn.
 
     ``beats`` are the guide's that were told, by their places from 0; ``dead`` are people and the
-    turns of their deaths; ``broken`` are people who have acted against their nature.
+    turns of their deaths; ``broken`` are people who have acted against their nature;
+    ``unconfirmed`` are issues that do not count yet.
     """
 
     seats: tuple[Seat, ...]
@@ -152,6 +170,7 @@ class PlaytestState(_Small):
     beats: tuple[int, ...] = ()
     dead: dict[str, int] = {}
     broken: tuple[str, ...] = ()
+    unconfirmed: tuple[UnconfirmedIssue, ...] = ()
 
     @model_validator(mode="before")
     @classmethod

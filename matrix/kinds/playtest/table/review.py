@@ -1,9 +1,9 @@
 """A judge for what takes reading, such as contradictions, or people who fall out of character.
 
 Rules find some of these, and of narrators in a manner that they do not know, half of what they
-report is none. So a judge is asked about each report before it counts, in the turn that it is of;
-and once more about the whole session where nothing was found, unless the judge of its quality
-found nothing amiss.
+report is none. So a report does not count at once: when the session is over a judge is asked about
+it, shown what was said until then; and once more about the whole session where nothing was found,
+unless the judge of its quality found nothing amiss.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from matrix.kinds.playtest.detect.history import NARRATOR, TABLE
 from matrix.kinds.playtest.detect.issues import ERROR, IssueFound, quoted
 from matrix.kinds.playtest.detect.observe import count_issues
 from matrix.kinds.playtest.setup import roles
-from matrix.kinds.playtest.setup.state import PlaytestState
+from matrix.kinds.playtest.setup.state import PlaytestState, UnconfirmedIssue
 from matrix.kinds.playtest.table.judge import MAX_GUIDE
 from matrix.kinds.playtest.table.scoring import record_findings
 from matrix.kinds.playtest.table.table import TurnTable
@@ -59,6 +59,9 @@ _CONFIRMS: Final = (
 BEYOND_DOUBT: Final = 5
 """Issues of a type that a session has; what rules report beyond them is asked of nobody."""
 
+MOST_UNCONFIRMED: Final = 20
+"""Reports of a type that a session keeps to be asked about; those beyond count at once."""
+
 
 class Reading(NamedTuple):
     """What a judge said, and its model's name."""
@@ -78,56 +81,156 @@ def report_of(found: IssueFound) -> str:
     return f"{found.kind} ({found.subject}): {found.detail}"
 
 
-async def confirm_issues(
-    ctx: Context,
-    table: TurnTable,
-    known: Mapping[str, int],
-    text: str,
-    findings: Sequence[IssueFound],
+async def confirm_endings(
+    ctx: Context, table: TurnTable, text: str, findings: Sequence[IssueFound]
 ) -> list[IssueFound]:
-    """Ask about what rules report of the newest output, and keep what the judge does not pass.
-
-    A judge that cannot tell, or cannot be read or reached, leaves a report as it is.
+    """Ask in its turn about what would end the session, and keep what the judge does not pass.
 
     Args:
         ctx: The session's context, before the output stands in its log.
         table: What is played, with the rubrics.
-        known: Type -> issues that the session had before.
         text: The output.
         findings: What rules found in it.
-
-    Returns:
-        Findings without those that the judge passed; each of them is an event.
 
     Raises:
         SessionStop: The session must end.
     """
-    if not table.rubrics:
+    if not table.rubrics.keys() & set(table.options.end_on):
         return list(findings)
-    asked = [
-        found
-        for found in findings
-        if found.kind in table.rubrics
-        and found.kind not in _COUNTED
-        and known.get(found.kind, 0) < BEYOND_DOUBT
-    ]
+    asked = [found for found in findings if _ends(table, found.kind)]
     newest = Message(TABLE, NARRATOR, text, ctx.turn)
     told = as_material([*_said(ctx), (len(ctx.log), newest)]) if asked else []
-
-    async def ask(scope: Context, found: IssueFound) -> Reading | None:
-        rubric = confirming(table.rubrics[found.kind])
-        parts = [_guide(table), Part(REPORT, report_of(found)), *told]
-        return await _judge(scope, found.kind, rubric, parts)
-
     # also where there is nothing to ask: the places of later calls are the same whatever was found
-    readings = await ctx.parallel([partial(ask, found=found) for found in asked])
+    readings = await ctx.parallel(
+        [partial(_confirm, table=table, found=found, told=told) for found in asked]
+    )
     passed: set[int] = set()
     for found, reading in zip(asked, readings, strict=True):
-        if reading is not None and reading.verdict.word == "PASS":
+        if reading is not None and not _stands(reading):
             passed.add(id(found))
-            why = f"{quoted(reading.verdict.reason, 300)} (a rule reported {report_of(found)})"
-            ctx.event("not_confirmed", subject=found.kind, detail=why)
+            _record_passed(ctx, found, reading, ctx.turn)
     return [found for found in findings if id(found) not in passed]
+
+
+def leave_unconfirmed(
+    state: PlaytestState, table: TurnTable, findings: Sequence[IssueFound], turn: int, heard: int
+) -> tuple[PlaytestState, list[IssueFound]]:
+    """Keep what a judge will be asked about; gives what counts at once.
+
+    So whoever judges the session when it is over, or judges it again, has the word on all of it.
+
+    Args:
+        state: The state, with an output taken into account.
+        table: What is played, with the rubrics.
+        findings: What rules found in the output.
+        turn: Its turn.
+        heard: Messages in the log before it.
+    """
+    pending, at_once = list(state.unconfirmed), list[IssueFound]()
+    for found in findings:
+        waiting = sum(one.kind == found.kind for one in pending)
+        asked = found.kind in table.rubrics and not _ends(table, found.kind)
+        if not asked or found.kind in _COUNTED or waiting >= MOST_UNCONFIRMED:
+            at_once.append(found)
+            continue
+        kind, subject, detail, severity, value, data = found
+        told = dict(data) if data is not None else None
+        pending.append(
+            UnconfirmedIssue(
+                kind=kind,
+                subject=subject,
+                detail=detail,
+                severity=severity,
+                turn=turn,
+                heard=heard,
+                value=value,
+                data=told,
+            )
+        )
+    return state.model_copy(update={"unconfirmed": tuple(pending)}), at_once
+
+
+async def confirm_issues(ctx: Context, table: TurnTable, state: PlaytestState) -> PlaytestState:
+    """Ask about what does not count yet; what the judge does not pass is recorded, and counted.
+
+    A judge that cannot tell, or cannot be read or reached, leaves a report as it is. Each that it
+    passes is an event.
+
+    Raises:
+        SessionStop: The session must end.
+    """
+    if not state.unconfirmed:
+        return state
+    said = _said(ctx)
+    by_kind: dict[str, list[UnconfirmedIssue]] = {}
+    for report in state.unconfirmed:
+        by_kind.setdefault(report.kind, []).append(report)
+
+    async def ask(scope: Context, report: UnconfirmedIssue) -> Reading | None:
+        told = as_material([one for one in said if _is_told_by(report, *one)])
+        return await _confirm(scope, table, _found(report), told)
+
+    async def ask_all(scope: Context, reports: Sequence[UnconfirmedIssue]) -> list[Reading | None]:
+        """As many side by side as are wanted yet; what is left over then is asked of nobody."""
+        readings: list[Reading | None] = []
+        while room := BEYOND_DOUBT - sum(map(_stands, readings)):
+            some = reports[len(readings) : len(readings) + room]
+            if not some:
+                break
+            readings += await scope.parallel([partial(ask, report=one) for one in some])
+        return readings
+
+    # a scope for each type: what is asked about one moves no place of another's
+    answers = await ctx.parallel([partial(ask_all, reports=one) for one in by_kind.values()])
+    passed: dict[int, Reading] = {}
+    for reports, readings in zip(by_kind.values(), answers, strict=True):
+        for report, reading in zip(reports, readings, strict=False):
+            if reading is not None and not _stands(reading):
+                passed[id(report)] = reading
+    stand = [report for report in state.unconfirmed if id(report) not in passed]
+    for report in state.unconfirmed:
+        found = _found(report)
+        if (reading := passed.get(id(report))) is None:
+            record_findings(ctx, [found], report.turn)
+            continue
+        _record_passed(ctx, found, reading, report.turn)
+    return count_issues(state.model_copy(update={"unconfirmed": ()}), list(map(_found, stand)))
+
+
+async def _confirm(
+    ctx: Context, table: TurnTable, found: IssueFound, told: Sequence[Part]
+) -> Reading | None:
+    """What the judge says of a report, shown what was told up to the output that it is of."""
+    rubric = confirming(table.rubrics[found.kind])
+    parts = [_guide(table), Part(REPORT, report_of(found)), *told]
+    return await _judge(ctx, found.kind, rubric, parts)
+
+
+def _record_passed(ctx: Context, found: IssueFound, reading: Reading, turn: int) -> None:
+    why = f"{quoted(reading.verdict.reason, 300)} (a rule reported {report_of(found)})"
+    ctx.event("not_confirmed", subject=found.kind, detail=why, turn=turn)
+
+
+def _ends(table: TurnTable, kind: str) -> bool:
+    """Whether an issue of a type that is asked about ends the session."""
+    return kind in table.rubrics and kind in table.options.end_on and kind not in _COUNTED
+
+
+def _stands(reading: Reading | None) -> bool:
+    """Whether a report counts, by what was said of it."""
+    return reading is None or reading.verdict.word != "PASS"
+
+
+def _found(report: UnconfirmedIssue) -> IssueFound:
+    return IssueFound(
+        report.kind, report.subject, report.detail, report.severity, report.value, report.data
+    )
+
+
+def _is_told_by(report: UnconfirmedIssue, position: int, message: Message) -> bool:
+    """Whether a message was said by the end of the output that a report is of."""
+    its_own = message.turn == report.turn and message.speaker == NARRATOR
+    return position < report.heard or its_own
 
 
 async def review_issues(

@@ -63,7 +63,12 @@ from matrix.kinds.playtest.setup.state import PlaytestState
 from matrix.kinds.playtest.setup.wording import Words
 from matrix.kinds.playtest.table.asking import Child, asking
 from matrix.kinds.playtest.table.creation import BLANK_LIMIT
-from matrix.kinds.playtest.table.review import confirm_issues, review_issues
+from matrix.kinds.playtest.table.review import (
+    confirm_endings,
+    confirm_issues,
+    leave_unconfirmed,
+    review_issues,
+)
 from matrix.kinds.playtest.table.scoring import record_counts, record_findings, record_passed
 from matrix.kinds.playtest.table.table import TurnTable, persona_of, spokesperson_of
 from matrix.model.records import ChatMessage, Message
@@ -103,9 +108,10 @@ async def play_turn(ctx: Context, state: PlaytestState) -> PlaytestState:
     parts = _route(text, label, state.names)
     output = Output.of(ctx.turn, text, label, parts, cut=answer.is_cut)
     state, findings = observe(state, output, table.world, ctx.log, table.options.stuck_after)
-    findings = await confirm_issues(ctx, table, state.issues, text, findings)
-    record_findings(ctx, findings)
-    state = count_issues(state, findings)
+    findings = await confirm_endings(ctx, table, text, findings)
+    state, at_once = leave_unconfirmed(state, table, findings, ctx.turn, len(ctx.log))
+    record_findings(ctx, at_once)
+    state = count_issues(state, at_once)
     _log_output(ctx, output.parts, label)
     if label.concluded or closes(text):
         ctx.end("completed", CONCLUDED)
@@ -152,6 +158,7 @@ async def _fail(ctx: Context, table: TurnTable, state: PlaytestState, reason: st
     ctx.end("failed", reason)
     state, findings = close_tangent(state, ctx.log)
     record_findings(ctx, findings)
+    state = await confirm_issues(ctx, table, state)
     state = await review_issues(ctx, table, state, ())
     record_counts(ctx, state, table.expected)
     record_passed(ctx, None, table.options.pass_if)

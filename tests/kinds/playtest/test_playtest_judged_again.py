@@ -1,0 +1,132 @@
+"""Sessions that are judged again: whoever does it has the word on all that judges are asked about.
+
+A survey is of the session that was played: no player is asked again, and none is paid.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from matrix.api.sessions.rejudging import plan_rejudge
+from matrix.engine.prepare.estimate import CostInterval
+from tests.executors.programs import Project, play_spec
+from tests.judging.served_judges import ServedJudge, served_judge
+
+OUT_OF_ROLE = "As an AI language model, I cannot tell what is behind the door."
+AGAIN = ("--executor", "in-process", "--quiet", "--run-id")
+
+
+@pytest.fixture
+def judge() -> Iterator[ServedJudge]:
+    """Whoever scores, whom no two questions get the same number from; players say what they say."""
+    with served_judge() as server:
+        numbers = itertools.cycle(range(1, 6))
+
+        def says(asked: str) -> str:
+            return json.dumps({"fun": next(numbers)}) if '"fun"' in asked else "I wait."
+
+        server.says = says
+        yield server
+
+
+def surveyed(folder: Path, url: str, **roles: str) -> Project:
+    """A run of one session with a survey, in which the served model plays these roles."""
+    served = {"target": "openai/served", "api_base": url, "price": {"input": 3, "output": 15}}
+    project = Project(folder, environment={"OPENAI_API_KEY": "x"})
+    options = {"survey": ["fun"]}
+    models = {"served": served}
+    project.write(play_spec(factors={}, per_cell=1, models=models, roles=roles, options=options))
+    done = project.matrix("run", *AGAIN, "it")
+    assert done.code == 0, done
+    return project
+
+
+def survey_of(project: Project, run: str) -> list[float]:
+    frame = project.tables(run).frame("scores")
+    (found,) = frame[frame.name == "survey_fun"].value
+    assert found >= 1, "there is one"
+    return [found]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cache", ["--cache", "--no-cache"])
+@pytest.mark.parametrize("players", ["served", "sim/haiku"])
+def test_players_are_not_asked_again_where_a_session_is_judged_again(
+    tmp_path: Path, judge: ServedJudge, players: str, cache: str
+) -> None:
+    """Whoever plays them, and whatever else is to be asked anew."""
+    project = surveyed(tmp_path, judge.url, players=players)
+    before = len(judge.asked)
+    assert sum('"fun"' in asked for asked in judge.asked) >= (2 if players == "served" else 0)
+    command = ("rejudge", "it", "--rubric", "contradiction", "--judge", "sim/haiku", cache)
+    done = project.matrix(*command, *AGAIN, "again")
+    assert done.code == 0, done
+    assert len(judge.asked) == before
+    calls = project.tables("again").frame("calls")
+    of_players = calls[calls.role == "players"]
+    assert set(of_players.disposition) == {"cached"}
+    assert of_players.cost_nano.sum() == 0
+    assert set(calls[calls.role == "judges"].disposition) == {"settled"}
+    own = "settled" if cache == "--no-cache" else "cached"
+    assert set(calls[calls.role == "judge"].disposition) == {own}
+    assert survey_of(project, "it") == survey_of(project, "again")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("first", "then"), [("FAIL", "PASS"), ("PASS", "FAIL")])
+def test_what_rules_reported_is_left_to_whoever_judges(
+    tmp_path: Path, judge: ServedJudge, first: str, then: str
+) -> None:
+    """Confirmed or passed by the first judge, the second is asked about it all the same."""
+    word = first
+
+    def says(asked: str) -> str:
+        if "## report" in asked:
+            return f"VERDICT: {word} - so it is"
+        return "VERDICT: PASS - it is not" if "## guide" in asked else OUT_OF_ROLE
+
+    judge.says = says
+    served = {"target": "openai/served", "api_base": judge.url, "price": {"input": 3, "output": 15}}
+    project = Project(tmp_path, environment={"OPENAI_API_KEY": "x"})
+    options = {"check_issues": ["character_break"], "with_judge": False, "end_on": []}
+    roles = {"narrator": "served", "judge": "served"}
+    models = {"served": served, "other": served}
+    project.write(play_spec(factors={}, per_cell=1, models=models, roles=roles, options=options))
+    assert project.matrix("run", *AGAIN, "it").code in (0, 3)
+    word = then
+    assert project.matrix("rejudge", "it", "--judge", "other", *AGAIN, "again").code in (0, 3)
+    for run, said in (("it", first), ("again", then)):
+        frame, events = (project.tables(run).frame(name) for name in ("scores", "events"))
+        (counted,) = frame[frame.name == "character_breaks"].value
+        passed = events[events.kind == "not_confirmed"]
+        assert counted == (4 if said == "FAIL" else 0)
+        assert len(passed) == (0 if said == "FAIL" else 4)
+        assert len(events[events.kind == "character_break"]) == counted
+        assert sorted({*passed.turn, *events[events.kind == "character_break"].turn}) == [
+            1,
+            2,
+            3,
+            4,
+        ]
+
+
+@pytest.mark.slow
+def test_of_a_judge_whose_answers_are_at_hand_nothing_is_expected(
+    tmp_path: Path, judge: ServedJudge
+) -> None:
+    project = surveyed(tmp_path, judge.url)
+
+    def estimate(**wanted: Any) -> CostInterval:
+        planned = plan_rejudge(project.path("it"), **wanted)
+        return planned.continuation.prepared.estimate
+
+    again = estimate(judge="sim/gpt-4o-mini")
+    assert again.low == again.middle == 0 < again.high, "one that cannot be read is asked again"
+    assert estimate(judge="sim/opus-4.5").low > 0
+    assert estimate(overrides=[(("cache",), False, "--no-cache")]).low > 0
