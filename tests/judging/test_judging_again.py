@@ -92,6 +92,10 @@ def test_a_plan_that_its_cap_ended_has_no_verdict_by_another_judge_either(tmp_pa
     assert after["verdict"] == before["verdict"] == "not_enough_data"
     assert after["reasons"][0] == before["reasons"][0] == "plan not over"
     assert (after["rounds"]["complete"], after["rounds"]["planned"]) == (complete, 40)
+    more = ("--executor", "in-process", "--quiet", "--max-cost", "5")
+    assert project.matrix("resume", "cut", *more).code == 0
+    told = project.matrix("rejudge", "cut", *JUDGED[:2], "--dry-run").out
+    assert "cap        $5.00" in told, "as it was given last"
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from matrix.api.opened import Run
+from matrix.api.runs.caps_given import as_overrides
 from matrix.engine.continuation.changes import ContinuationRequest, as_level
 from matrix.engine.continuation.continuing import Continuation, continue_from
 from matrix.engine.prepare.plan_file import project_of_run
@@ -140,6 +141,7 @@ def go_on(
     max_cost: float | None,
     overrides: Iterable[Override],
     *,
+    caps: Iterable[Override] = (),
     elsewhere: str = "",
     trust: bool = False,
 ) -> Continuation:
@@ -151,6 +153,7 @@ def go_on(
         project: Folder whose own packs come first.
         max_cost: Hard cap in US dollars.
         overrides: Limits that go over the parent's spec, lowest first.
+        caps: Caps that their run was given later than its spec; those given here go over them.
         elsewhere: What the moments are from, if that was not made here.
         trust: Whether that may do all that it names; see :mod:`matrix.engine.prepare.trust`.
 
@@ -164,7 +167,7 @@ def go_on(
         moments,
         requested,
         project=project,
-        overrides=layers,
+        overrides=[*caps, *layers],
         allow_outside=trust or not elsewhere,  # in a run of one's own, one has named them
     )
     if elsewhere:
@@ -190,4 +193,13 @@ def go_on_in(
     own = is_made_here(parent.path, parent.file)
     elsewhere = "" if own else f"run {parent.id}"
     project = project_of_run(parent.path)
-    return go_on(moments, requested, project, max_cost, overrides, elsewhere=elsewhere, trust=trust)
+    return go_on(
+        moments,
+        requested,
+        project,
+        max_cost,
+        overrides,
+        caps=as_overrides(parent.file.caps_given),
+        elsewhere=elsewhere,
+        trust=trust,
+    )
