@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple, cast
 
 from matrix.judging.answers import own_words, unquoted
@@ -55,10 +55,11 @@ def read_line(text: str, name: str, words: Sequence[str]) -> Line | Unread:
 
 @dataclass(frozen=True, slots=True)
 class LineVerdict:
-    """A verdict and its reason."""
+    """A verdict and its reason; ``before`` is what the judge said above the line."""
 
     word: Word
     reason: str
+    before: str = field(default="", compare=False)
 
     @property
     def value(self) -> float | None:
@@ -99,7 +100,8 @@ def read_verdict(text: str) -> LineVerdict | Unread:
     for other in _WORDS:
         if other != line.word and _gives(other, own):
             return Unread(f"its VERDICT line says {line.word} and {other}")
-    return LineVerdict(cast(Word, line.word), line.reason)
+    before = "\n".join(own_words(text).strip().splitlines()[:-1]).strip()
+    return LineVerdict(cast(Word, line.word), line.reason, before[-_REASON_CHARS:])
 
 
 _TURNS: Final = (

@@ -86,11 +86,16 @@ def plan_rejudge(
         scored=_kept_scores(parent),
     )
     over = _over(parent, _may_miss(parent, rubrics) if missing else None)
-    moments = moments_of(parent, over)
+    ended = moments_of(parent, over)
+    moments = [one for one in ended if _is_over(one)]
     notes: list[str] = []
     if not missing and against is None:
-        failed, notes = _failed(parent)
+        stopped = [one for one in ended if not _is_over(one)]
+        failed, notes = _failed(parent, stopped)
         moments = sorted((*moments, *failed), key=lambda one: _place(one.plan))
+    if not moments:
+        told = "has no session that is over: those that have no score were stopped before their end"
+        raise BadInput([Mistake(parent.id, None, "", told)])
     moments = _repeats_apart(parent, moments)
     if against is not None:
         opponents = _opponents(parent, against, moments)
@@ -120,33 +125,57 @@ def _by_whose_word(parent: Run) -> str:
     )
 
 
-def _failed(parent: Run) -> tuple[list[Checkpoint], list[str]]:
+def _is_over(moment: Checkpoint) -> bool:
+    """Whether nothing of a session is to be played any more, whatever it was ended by.
+
+    One that its own cap has stopped has ended, and would be played on.
+    """
+    last, plan = moment.turns[-1], moment.plan
+    at_limit = last.turn >= plan.max_turns or last.tally.clock_s >= plan.max_session_s
+    return last.ended is not None or at_limit
+
+
+def _failed(parent: Run, stopped: Sequence[Checkpoint]) -> tuple[list[Checkpoint], list[str]]:
     """Sessions that failed, as they ended; and what is said of those that are left out.
 
-    Nobody is asked about them, but without them the rest would look better than it was.
+    Nobody is asked about them, but without them the rest would look better than it was. Those that
+    were ``stopped`` before their end are among them.
     """
     frame = parent.frame("sessions")
     found, lost = list[Checkpoint](), 0
+    why = dict(zip(frame.session_id.map(str), frame.end_reason, strict=True))
+
+    def as_it_ended(moment: Checkpoint) -> Checkpoint:
+        told = why[moment.plan.session_id]
+        last = replace(moment.turns[-1], ended=("failed", told if isinstance(told, str) else ""))
+        return replace(moment, turns=(*moment.turns[:-1], last))
+
     for row in frame[frame.outcome == "failed"].to_dict("records"):
         try:
             (moment,) = moments_of(parent, [(str(row["session_id"]), int(row["turns"]))])
         except BadInput:  # it never came to its beginning
             lost += 1
             continue
-        why = row["end_reason"] if isinstance(row["end_reason"], str) else ""
-        last = replace(moment.turns[-1], ended=("failed", why))
-        found.append(replace(moment, turns=(*moment.turns[:-1], last)))
+        found.append(as_it_ended(moment))
     unended = int((~frame.outcome.isin([*_OVER, "failed"])).sum())
     told = [
         f"{plural(count, 'session')} of {parent.id} {what}"
         for count, what in (
-            (len(found), "failed: nobody is asked about them, and they count as before"),
+            (
+                len(found),
+                "failed: nobody is asked about them, and they count as before, with the issues "
+                "that were found then",
+            ),
+            (
+                len(stopped),
+                "stopped by limits.session_usd: nobody plays them on, and they count as failed",
+            ),
             (lost, "failed before their beginning: they are left out"),
             (unended, "errored or were cut short: they are left out"),
         )
         if count
     ]
-    return found, told
+    return [*found, *map(as_it_ended, stopped)], told
 
 
 def _repeats_apart(parent: Run, moments: Sequence[Checkpoint]) -> list[Checkpoint]:

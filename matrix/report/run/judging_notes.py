@@ -16,6 +16,7 @@ from matrix.store.reading.reader import RunTables
 from matrix.store.run.run_folder import RunFile
 
 _CITES, _BY_PLACE = "cites_nothing", "chosen_by_place"
+_UNREVIEWED = "not_reviewed"
 
 
 class Unjudged(NamedTuple):
@@ -44,6 +45,7 @@ class JudgingNotes:
         misnamed: Judgings in which criteria are called by words that are none of theirs.
         disagrees: Judgings that claim another verdict than their findings make, which count.
         by_place: Choices that went with the place, and all that could be read.
+        unreviewed: Questions about issues that gave no verdict that counts.
         marked: Judgings whose material contains fences, or lines like a verdict.
     """
 
@@ -52,6 +54,7 @@ class JudgingNotes:
     misnamed: Mapping[str, int]
     disagrees: Mapping[str, int]
     by_place: Mapping[str, tuple[int, int]]
+    unreviewed: Mapping[str, int]
     marked: int
 
     @property
@@ -84,6 +87,11 @@ class JudgingNotes:
             f"{name}: {count:,} of {plural(of, 'comparison')} chosen by place, and so a tie"
             for name, (count, of) in self.by_place.items()
         ]
+        told += [
+            f"{name}: {plural(count, 'question')} about issues without a verdict that counts: what "
+            "rules reported stands, and nothing was found beside it"
+            for name, count in self.unreviewed.items()
+        ]
         rows = [("judge faults" if not n else "", line) for n, line in enumerate(told)]
         if self.marked:
             text = plural(self.marked, "judged text")
@@ -102,6 +110,7 @@ class JudgingNotes:
             "chosen_by_place": {
                 name: {"choices": count, "of": of} for name, (count, of) in self.by_place.items()
             },
+            "not_reviewed": dict(self.unreviewed),
             "marked_texts": self.marked,
         }
 
@@ -109,7 +118,8 @@ class JudgingNotes:
 def judging_notes(tables: RunTables) -> JudgingNotes:
     """Count them in the events of a run."""
     events = tables.frame("events", ["session_id", "kind", "subject", "detail", "turn", "value"])
-    faults = events[events["kind"].isin([_CITES, QUOTES_NOTHING, MISNAMED, DISAGREES, _BY_PLACE])]
+    kinds = [_CITES, QUOTES_NOTHING, MISNAMED, DISAGREES, _BY_PLACE, _UNREVIEWED]
+    faults = events[events["kind"].isin(kinds)]
     by_place = _counts(faults, _BY_PLACE)
     of = _comparisons(tables, by_place) if by_place else {}
     return JudgingNotes(
@@ -118,6 +128,7 @@ def judging_notes(tables: RunTables) -> JudgingNotes:
         _counts(faults, MISNAMED),
         _counts(faults, DISAGREES),
         {name: (count, max(count, of.get(name, 0))) for name, count in by_place.items()},
+        _counts(faults, _UNREVIEWED),
         _marked(tables, events[events["kind"] == MARKED]),
     )
 

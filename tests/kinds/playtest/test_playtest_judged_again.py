@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -78,42 +78,98 @@ def test_players_are_not_asked_again_where_a_session_is_judged_again(
     assert survey_of(project, "it") == survey_of(project, "again")
 
 
+def judged(folder: Path, judge: ServedJudge, says: Callable[[str], str], **more: Any) -> Project:
+    """A run of one session whose narrator is out of role, and whom the served model judges."""
+
+    def said(asked: str) -> str:
+        if "## report" in asked or "## guide" in asked:
+            return says(asked)
+        return "no marks" if "## Story guide" in asked else OUT_OF_ROLE
+
+    judge.says = said
+    served = {"target": "openai/served", "api_base": judge.url, "price": {"input": 3, "output": 15}}
+    project = Project(folder, environment={"OPENAI_API_KEY": "x"})
+    options = {"check_issues": ["character_break"], "with_judge": False, "end_on": []}
+    spec = {
+        "factors": {},
+        "per_cell": 1,
+        "models": {"served": served, "other": served},
+        "roles": {"narrator": "served", "judge": "served"},
+        "options": options | more.pop("options", {}),
+    }
+    project.write(play_spec(**(spec | more)))
+    assert project.matrix("run", *AGAIN, "it").code in (0, 1, 3)
+    return project
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("first", "then"), [("FAIL", "PASS"), ("PASS", "FAIL")])
 def test_what_rules_reported_is_left_to_whoever_judges(
     tmp_path: Path, judge: ServedJudge, first: str, then: str
 ) -> None:
     """Confirmed or passed by the first judge, the second is asked about it all the same."""
-    word = first
+    words = [first]
 
     def says(asked: str) -> str:
-        if "## report" in asked:
-            return f"VERDICT: {word} - so it is"
-        return "VERDICT: PASS - it is not" if "## guide" in asked else OUT_OF_ROLE
+        told = f"VERDICT: {words[-1]} - so it is"
+        return told if "## report" in asked else "VERDICT: PASS - it is not"
 
-    judge.says = says
-    served = {"target": "openai/served", "api_base": judge.url, "price": {"input": 3, "output": 15}}
-    project = Project(tmp_path, environment={"OPENAI_API_KEY": "x"})
-    options = {"check_issues": ["character_break"], "with_judge": False, "end_on": []}
-    roles = {"narrator": "served", "judge": "served"}
-    models = {"served": served, "other": served}
-    project.write(play_spec(factors={}, per_cell=1, models=models, roles=roles, options=options))
-    assert project.matrix("run", *AGAIN, "it").code in (0, 3)
-    word = then
+    project = judged(tmp_path, judge, says)
+    words.append(then)
     assert project.matrix("rejudge", "it", "--judge", "other", *AGAIN, "again").code in (0, 3)
     for run, said in (("it", first), ("again", then)):
         frame, events = (project.tables(run).frame(name) for name in ("scores", "events"))
         (counted,) = frame[frame.name == "character_breaks"].value
         passed = events[events.kind == "not_confirmed"]
-        assert counted == (4 if said == "FAIL" else 0)
+        found = events[events.kind == "character_break"]
+        assert counted == len(found) == (4 if said == "FAIL" else 0)
         assert len(passed) == (0 if said == "FAIL" else 4)
-        assert len(events[events.kind == "character_break"]) == counted
-        assert sorted({*passed.turn, *events[events.kind == "character_break"].turn}) == [
-            1,
-            2,
-            3,
-            4,
-        ]
+        assert sorted({*passed.turn, *found.turn}) == [1, 2, 3, 4]
+
+
+@pytest.mark.slow
+def test_a_judge_whose_marks_cannot_be_read_is_asked_for_nothing_else_again(
+    tmp_path: Path, judge: ServedJudge
+) -> None:
+    project = judged(
+        tmp_path, judge, lambda _: "VERDICT: FAIL - so it is", options={"with_judge": True}
+    )
+    asked = len(judge.asked)
+    project.matrix("rejudge", "it", "--judge", "served", *AGAIN, "again")
+    anew = judge.asked[asked:]
+    assert len(anew) == 2, "the marks, twice"
+    assert all("## Story guide" in one for one in anew)
+
+
+@pytest.mark.slow
+def test_questions_without_a_verdict_are_counted_where_a_run_is_summed_up(
+    tmp_path: Path, judge: ServedJudge
+) -> None:
+    """Without them rules stand by themselves, and a session looks as good as they leave it."""
+    project = judged(tmp_path, judge, lambda _: "VERDICT: UNCERTAIN - who knows")
+    told = " ".join(project.matrix("show", "it").out.split())
+    assert "character_break: 4 questions about issues without a verdict that counts" in told
+
+
+@pytest.mark.slow
+def test_a_session_that_its_own_cap_has_stopped_is_not_played_on(
+    tmp_path: Path, judge: ServedJudge
+) -> None:
+    limits = {"cost_usd": 150, "turns": 40, "session_usd": 0.06}
+    project = judged(tmp_path, judge, lambda _: "VERDICT: PASS - no", limits=limits)
+    stopped: Any = project.tables("it").frame("sessions").iloc[0]
+    assert (stopped.outcome, stopped.error_class) == ("timeout", "SessionCapReached")
+    assert 1 < stopped.turns < 40
+    asked = len(judge.asked)
+    done = project.matrix("rejudge", "it", "--judge", "other", *AGAIN[:2], "--run-id", "again")
+    assert "1 session of it stopped by limits.session_usd" in done.err + done.out
+    assert len(judge.asked) == asked, done
+    again: Any = project.tables("again").frame("sessions").iloc[0]
+    assert (again.outcome, again.turns, again.cost_nano) == ("failed", stopped.turns, 0)
+    assert again.end_reason == stopped.end_reason
+    for more in ("--missing", "--no-cache"):
+        done = project.matrix("rejudge", "it", more, *AGAIN, f"more{more}")
+        assert len(judge.asked) == asked, done
 
 
 @pytest.mark.slow

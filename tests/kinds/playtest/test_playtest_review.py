@@ -177,6 +177,15 @@ def test_what_it_finds_is_an_issue_of_the_turn_that_it_names_and_counts() -> Non
     assert (found.values["score"] or 0) < (before.values["score"] or 0)
 
 
+@pytest.mark.parametrize("line", ["VERDICT: FAIL", "VERDICT: FAIL - both cannot be"])
+def test_what_a_judge_says_above_its_line_names_the_message(line: str) -> None:
+    before = play(marks(coherence=1), PASS, PASS)
+    at = number_of(before, PROSE[1])
+    said = f'Message [{at}] says "the corridor lamp".\n\n{line}'
+    (event,) = play(marks(coherence=1), said, PASS).of_kind("contradiction")
+    assert (event.turn, "the corridor lamp" in event.detail) == (2, True)
+
+
 @pytest.mark.parametrize(
     "verdict",
     [

@@ -47,7 +47,11 @@ def rubric_of(words: Words = AS_SHIPPED) -> Rubric:
 async def judge_session(
     ctx: Context, table: TurnTable, state: PlaytestState, rubric: Rubric
 ) -> list[Judged[RubricVerdict]]:
-    """Have the session judged, as often as the options say."""
+    """Have the session judged, as often as the options say.
+
+    Where issues are asked about after it, it has a scope of its own: having to ask it twice moves
+    no place of theirs, so that whoever judges the session again is answered by what they said.
+    """
     model = roles.model_of(roles.JUDGE, ctx.plan.roles)
     form, tokens = scores_form(rubric), roles.TOKENS[roles.JUDGE]
     judge = Judge(roles.JUDGE, model, form, tokens, roles.PLAYTEST_RUBRIC)
@@ -56,7 +60,9 @@ async def judge_session(
         Part("The group", describe_group(ctx.log, state)),
         Part("Transcript", transcript(ctx.log), MAX_TRANSCRIPT),
     )
-    return await judge_transcript(ctx, judge, material, table.options.judge_repeats)
+    return await judge_transcript(
+        ctx, judge, material, table.options.judge_repeats, own_scope=bool(table.rubrics)
+    )
 
 
 def describe_group(log: MessageLog, state: PlaytestState) -> str:

@@ -295,6 +295,9 @@ async def _review(
         return None
     reason = reading.verdict.reason
     turn = turn_cited(reason, said)
+    if turn is None:  # some think first, and end with a line that only says the word
+        reason = f"{reading.verdict.before} {reason}".strip()
+        turn = turn_cited(reason, said)
     if turn is None:
         told = f"{reading.model} names no message of the narrator: {quoted(reason, 300)}"
         ctx.event("not_reviewed", subject=kind, detail=told, severity="warning")
@@ -330,7 +333,14 @@ async def _judge(
         ctx.event("not_reviewed", subject=kind, detail=str(failure)[:500], severity="warning")
         return None
     verdict = judged.verdict
-    return Reading(verdict, judged.model) if isinstance(verdict, LineVerdict) else None
+    if not isinstance(verdict, LineVerdict):
+        told = f"no answer of {judged.model} can be read: {judged.why}"
+        ctx.event("not_reviewed", subject=kind, detail=told[:500], severity="warning")
+        return None
+    if verdict.word == "UNCERTAIN":
+        told = f"{judged.model} cannot tell: {quoted(verdict.reason, 300)}"
+        ctx.event("not_reviewed", subject=kind, detail=told, severity="warning")
+    return Reading(verdict, judged.model)
 
 
 def turn_cited(reason: str, said: Mapping[int, Message]) -> int | None:
