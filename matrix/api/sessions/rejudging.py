@@ -89,7 +89,10 @@ def plan_rejudge(
     ended = moments_of(parent, over)
     moments = [one for one in ended if _is_over(one)]
     notes: list[str] = []
-    if not missing and against is None:
+    if against is not None:
+        opponents = _opponents(parent, against, moments)
+        requested = replace(requested, opponents=opponents, flag="--against")
+    if not missing:
         stopped = [one for one in ended if not _is_over(one)]
         failed, notes = _failed(parent, stopped)
         moments = sorted((*moments, *failed), key=lambda one: _place(one.plan))
@@ -97,10 +100,6 @@ def plan_rejudge(
         told = "has no session that is over: those that have no score were stopped before their end"
         raise BadInput([Mistake(parent.id, None, "", told)])
     moments = _repeats_apart(parent, moments)
-    if against is not None:
-        opponents = _opponents(parent, against, moments)
-        moments = [one for one in moments if one.plan.session_id in opponents]
-        requested = replace(requested, opponents=opponents, flag="--against")
     # what the parent has bought of the same calls is not bought again, unless --no-cache is said
     layers = [(("cache",), True, ""), *overrides]
     found = go_on_in(parent, moments, requested, max_cost, layers, trust=trust)
@@ -289,8 +288,11 @@ def _opponents(parent: Run, against: str, moments: Sequence[Checkpoint]) -> dict
         if other is not None:
             said = [m for m in other.log if m.channel not in UNREAD] if other is not one else []
             found[one.plan.session_id] = {"level": against, "messages": [list(m) for m in said]}
-    if not found:
-        told = f"no session of {against} came to its end, so there is nothing to compare with"
+    levels_met = {one.plan.levels[factor] for one in moments if one.plan.session_id in found}
+    if levels_met <= {against}:
+        told = (
+            f"no session of another variant came to its end in a round where one of {against} did"
+        )
         raise BadInput([Mistake("--against", None, "", told)])
     return found
 

@@ -37,7 +37,8 @@ class ContinuationRequest:
         missing: Only sessions that lack a score: of what their judges said nothing is expected.
         parents_factor: What the parent compared.
         parents_factors: Its factors, each with its levels in order.
-        opponents: Session -> whom it is compared with, as sessions find it among their texts.
+        opponents: Session -> whom it is compared with, as sessions find it among their texts; one
+            that is not in it has nobody beside it.
         asked: The change that has somebody asked in place of playing on, if there is one.
         scored: Scores that the sessions keep, so that no judge may give one of the name.
     """

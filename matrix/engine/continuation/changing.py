@@ -142,8 +142,9 @@ def change_moment(
     )
     begun_with = {name: text for name, text in moment.texts.items() if initial_tree_of(text)}
     texts = {**begun_with, **binding.resources, **files}
-    if requested.opponents is not None:
-        texts[OPPONENT] = requested.opponents[plan.session_id]
+    opponents = requested.opponents or {}
+    if plan.session_id in opponents:
+        texts[OPPONENT] = opponents[plan.session_id]
     changes = _really(plan, changed, moment.texts, files, variant)
     words = ", ".join(f"{name}={as_level(variant[name])}" for name in changes)
     hashes = {name: content_hash(value) for name, value in texts.items()}

@@ -186,3 +186,35 @@ def test_of_a_judge_whose_answers_are_at_hand_nothing_is_expected(
     assert again.low == again.middle == 0 < again.high, "one that cannot be read is asked again"
     assert estimate(judge="sim/opus-4.5").low > 0
     assert estimate(overrides=[(("cache",), False, "--no-cache")]).low > 0
+
+
+@pytest.mark.slow
+def test_who_failed_stands_beside_those_that_are_compared_and_is_not_forgotten(
+    tmp_path: Path, judge: ServedJudge
+) -> None:
+    levels = ["sim/opus-4.5", "sim/haiku", "served"]
+    (tmp_path / "which.md").write_text("---\nanswer: choice\n---\nWhich is better told?\n")
+    project = judged(
+        tmp_path,
+        judge,
+        lambda _: "VERDICT: PASS - no",
+        factors={"narrator": levels},
+        roles={"judge": "served"},
+        options={"check_issues": [], "end_on": ["loop"]},
+        compare={"factor": "narrator"},
+    )
+    outcomes = project.tables("it").frame("sessions").set_index("narrator").outcome
+    assert outcomes["served"] == "failed", "or this test shows nothing"
+    command = ("rejudge", "it", "--rubric", "which.md", "--judge", "sim/gpt-4o-mini")
+    done = project.matrix(*command, "--against", levels[0], *AGAIN, "again")
+    assert done.code == 0, done
+    again = project.tables("again").frame("sessions").set_index("narrator").outcome
+    assert again["served"] == "failed"
+    assert set(again.index) == set(levels)
+    scores = project.tables("again").frame("scores")
+    assert len(scores[(scores.name == "which") & scores.value.notna()]) == 2
+    done = project.matrix(*command, "--against", "served", *AGAIN, "none")
+    assert done.code == 2, done
+    assert "no session of another variant came to its end in a round where one of served did" in (
+        done.err
+    )

@@ -207,7 +207,7 @@ async def _confirm(
 
 
 def _record_passed(ctx: Context, found: IssueFound, reading: Reading, turn: int) -> None:
-    why = f"{quoted(reading.verdict.reason, 300)} (a rule reported {report_of(found)})"
+    why = f"{quoted(_reason(reading.verdict), 300)} (a rule reported {report_of(found)})"
     ctx.event("not_confirmed", subject=found.kind, detail=why, turn=turn)
 
 
@@ -338,9 +338,14 @@ async def _judge(
         ctx.event("not_reviewed", subject=kind, detail=told[:500], severity="warning")
         return None
     if verdict.word == "UNCERTAIN":
-        told = f"{judged.model} cannot tell: {quoted(verdict.reason, 300)}"
+        told = f"{judged.model} cannot tell: {quoted(_reason(verdict), 300)}"
         ctx.event("not_reviewed", subject=kind, detail=told, severity="warning")
     return Reading(verdict, judged.model)
+
+
+def _reason(verdict: LineVerdict) -> str:
+    """Why a judge says what it says: some think first, and end with the word alone."""
+    return verdict.reason or verdict.before
 
 
 def turn_cited(reason: str, said: Mapping[int, Message]) -> int | None:
