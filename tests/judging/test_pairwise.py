@@ -108,6 +108,26 @@ def test_a_variant_that_is_better_both_ways_round_wins(project: Project) -> None
 
 
 @pytest.mark.slow
+def test_a_choice_that_is_judged_again_is_asked_beside_the_same_sessions(project: Project) -> None:
+    """And a rubric that was edited since is told, as its file of today is what is asked by."""
+    found = beside(project, "larger")
+    go = ("--executor", "in-process", "--run-id")
+    done = project.matrix("rejudge", "pairs", "--no-cache", *go, "again")
+    assert done.code == 0, done
+    assert "is read as its file is today" not in done.out + done.err
+    scores = project.tables("again").frame("scores")
+    anew = scores[scores.name == "which"].value
+    assert sorted(anew) == sorted(value for rows in found.values() for value in rows.value)
+    assert len(project.tables("again").frame("calls")) == 2 * 12
+    rubric = project.folder / "which.md"
+    rubric.write_text(rubric.read_text() + "\nBe strict.\n")
+    command = ("rejudge", "pairs", "--rubric", "which.md", "--judge", "larger", "--against", "2")
+    done = project.matrix(*command, *go, "edited")
+    told = "rubric which is read as its file is today, which is other than what run pairs was"
+    assert told in " ".join((done.out + done.err).split()), done
+
+
+@pytest.mark.slow
 def test_a_judge_that_goes_by_the_place_tells_nobody_apart(project: Project) -> None:
     found = beside(project, "first")
     assert set(found["3"].value) == {0.5}

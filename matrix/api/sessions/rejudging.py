@@ -11,9 +11,9 @@ from matrix.api.opened import RESULTS, Run, open_run
 from matrix.api.sessions.branching import start_branching
 from matrix.api.sessions.choosing import Branching, go_on_in, moments_of
 from matrix.engine.continuation.changes import ContinuationRequest
-from matrix.engine.continuation.continuing import JUDGE
+from matrix.engine.continuation.continuing import JUDGE, Continuation
 from matrix.engine.executors.executor import AUTO, AnyExecutor
-from matrix.engine.prepare.judges import names_of
+from matrix.engine.prepare.judges import judges_in, names_of
 from matrix.engine.prepare.plan_file import project_of_run
 from matrix.engine.prepare.registry import load_kind
 from matrix.engine.run.progress import Listener
@@ -106,7 +106,8 @@ def plan_rejudge(
     from matrix.report.compare.matching import design_of
 
     design = design_of(RunTables(parent.path), parent.file, only_missing=missing)
-    return Branching(found, notes=(_by_whose_word(parent), *notes), design=design)
+    notes = [_by_whose_word(parent), *_read_anew(parent, found), *notes]
+    return Branching(found, notes=tuple(notes), design=design)
 
 
 def _kept_scores(parent: Run) -> frozenset[str]:
@@ -122,6 +123,19 @@ def _by_whose_word(parent: Run) -> str:
         f"the kind's own judge goes by what run {parent.id} keeps of rubrics and scenarios: what "
         "was changed in their files since is not read"
     )
+
+
+def _read_anew(parent: Run, found: Continuation) -> list[str]:
+    """That rubrics of the list are other today than those that the sessions were judged by."""
+    then = {one.rubric.name: one.rubric for of in found.moments for one in judges_in(of.texts)}
+    prepared = found.prepared
+    kept = {name: prepared.resources[key] for name, key in prepared.plan.cells[0].resources.items()}
+    return [
+        f"rubric {name} is read as its file is today, which is other than what run {parent.id} was "
+        "judged by"
+        for name, rubric in ((one.rubric.name, one.rubric) for one in judges_in(kept))
+        if then.get(name, rubric) != rubric
+    ]
 
 
 def _is_over(moment: Checkpoint) -> bool:

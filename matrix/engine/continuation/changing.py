@@ -145,6 +145,8 @@ def change_moment(
     opponents = requested.opponents or {}
     if plan.session_id in opponents:
         texts[OPPONENT] = opponents[plan.session_id]
+    elif requested.again and OPPONENT in moment.texts:  # who was beside it when it was judged last
+        texts[OPPONENT] = moment.texts[OPPONENT]
     changes = _really(plan, changed, moment.texts, files, variant)
     words = ", ".join(f"{name}={as_level(variant[name])}" for name in changes)
     hashes = {name: content_hash(value) for name, value in texts.items()}
