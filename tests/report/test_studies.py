@@ -686,6 +686,12 @@ def test_transcripts_that_are_judged_twice_have_no_cost_of_their_own(tmp_path: P
     found = both(one, again)
     assert found.cost_quality is None
     assert "again and one judge the same transcripts" in sayings(found)
+    third = make_run(tmp_path / "third", rows, TWO)
+    of_again = branched.model_copy(update={"run_id": "again"})
+    write_run(third.path, read_run(third.path).model_copy(update={"branched": of_again}))
+    assert "third and one judge the same transcripts" in sayings(both(one, third))
+    other = make_run(tmp_path / "other", rows, TWO)
+    assert "judge the same transcripts" not in sayings(both(other, third))
 
 
 def test_how_many_rounds_a_winner_takes_goes_by_its_lead(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from matrix.store.reading.judgings import stacked
 from matrix.store.reading.reader import RunTables
 from matrix.store.reading.session_scores import session_scores
 from matrix.store.reading.told import tells_failures, untold_in
+from matrix.store.run.run_folder import RUN_FILE, read_run
 
 COMPOSITE = "composite"
 """Another word for the primary score, as play-tests call theirs."""
@@ -269,13 +270,7 @@ class Matchup:
     @property
     def judged_twice(self) -> bool:
         """Whether two runs judge the transcripts of one."""
-        plans = [tables.run for tables in self.sources]
-        again = [run.branched for run in plans]
-        of = {
-            run.run_id if parent is None or parent.mode != "rejudge" else parent.run_id
-            for run, parent in zip(plans, again, strict=True)
-        }
-        return len(plans) == 2 and len(of) == 1
+        return len(self.sources) == 2 and len(set(map(_played_in, self.sources))) == 1
 
     @property
     def score_digits(self) -> int:
@@ -482,3 +477,15 @@ def labels(strata: Mapping[str, Sequence[str]]) -> tuple[list[tuple[str, ...]], 
 
     keys = list(product(*strata.values()))
     return keys, tuple(", ".join(key) or "all" for key in keys)
+
+
+def _played_in(tables: RunTables) -> str:
+    """The run whose transcripts a run judges, as far up as runs judged again are beside it."""
+    run, seen = tables.run, set[str]()
+    while (parent := run.branched) is not None and parent.mode == "rejudge":
+        folder = tables.run_dir.parent / parent.run_id
+        if parent.run_id in seen or not (folder / RUN_FILE).is_file():
+            return parent.run_id
+        seen.add(parent.run_id)
+        run = read_run(folder)
+    return run.run_id
