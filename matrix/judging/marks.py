@@ -25,6 +25,9 @@ MISNAMED: Final = "misnames_criteria"
 DISAGREES: Final = "judge_disagrees"
 """Event: a judge claims another verdict than its findings make."""
 
+UNREVIEWED: Final = "not_reviewed"
+"""Event: a judge was asked about one kind of issue, and gave no verdict that counts."""
+
 _LEAST_WORDS: Final = 3
 """Words from which a quotation is looked up: fewer are names, or are said in passing."""
 

@@ -86,14 +86,14 @@ def plan_rejudge(
         scored=_kept_scores(parent),
     )
     over = _over(parent, _may_miss(parent, rubrics) if missing else None)
-    ended = moments_of(parent, over)
-    moments = [one for one in ended if _is_over(one)]
+    moments, stopped = list[Checkpoint](), list[Checkpoint]()
+    for moment in moments_of(parent, over):
+        (moments if _is_over(moment) else stopped).append(moment)
     notes: list[str] = []
     if against is not None:
         opponents = _opponents(parent, against, moments)
         requested = replace(requested, opponents=opponents, flag="--against")
     if not missing:
-        stopped = [one for one in ended if not _is_over(one)]
         failed, notes = _failed(parent, stopped)
         moments = sorted((*moments, *failed), key=lambda one: _place(one.plan))
     if not moments:

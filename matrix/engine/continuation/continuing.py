@@ -24,7 +24,7 @@ from matrix.engine.prepare.estimate import (
     session_cost,
     work_of,
 )
-from matrix.engine.prepare.judges import read_judges
+from matrix.engine.prepare.judges import measuring_roles, read_judges
 from matrix.engine.prepare.keys import ENV_NAME
 from matrix.engine.prepare.parameters import CellParameters, check_parameters, expecting
 from matrix.engine.prepare.prepare_run import resolve_models
@@ -70,8 +70,8 @@ def _lent(kind: Kind, spec: RunSpec, requested: ContinuationRequest) -> LentAnsw
     """Which answers of their ends sessions have at hand; ``None`` where they are played on."""
     if not requested.again:
         return None
-    judges = {JUDGES, *(role.name for role in kind.roles if role.judges)}
-    return LentAnswers(judges, requested.own_records and spec.cache, frozenset(spec.agents))
+    judgements = requested.own_records and spec.cache
+    return LentAnswers(measuring_roles(kind), judgements, frozenset(spec.agents))
 
 
 def continue_from(
@@ -348,8 +348,8 @@ def _still_asked(
 
 def _judges_at_end(kind: Kind) -> frozenset[str]:
     """Roles that are asked at a session's end, about all of it: of inherited turns, too."""
-    judges = {role.name for role in kind.roles if role.judges}
-    return frozenset({JUDGES, *({JUDGE} if JUDGE in judges else judges)})
+    judges = measuring_roles(kind)
+    return frozenset({JUDGES, JUDGE}) if JUDGE in judges else judges
 
 
 def _each(moments: Sequence[Checkpoint], requested: ContinuationRequest) -> Iterator[Checkpoint]:

@@ -126,8 +126,8 @@ class CallDesk:
 
     def acquire(self, peer: str, message: Acquire, now: float, at: float) -> None:
         """Somebody wants to send an attempt."""
-        if (lent := self._lent(message)) is not None and not message.fresh:
-            self.supply(peer, lent, at)
+        if not message.fresh and (lent := self._lent(message)) is not None:
+            self._give(peer, lent, at)
             return
         call = self._calls.ask(peer, message)
         if call is None:
@@ -144,22 +144,29 @@ class CallDesk:
 
     def supply(self, peer: str, message: Supply, at: float) -> None:
         """Somebody has an answer from the response cache; what the session has goes first."""
-        lent = self._lent(message)
-        message = lent or message
+        if (lent := self._lent(message)) is not None:
+            self._give(peer, lent, at)
+        elif self._give(peer, message, at):
+            self._books[message.key.session_id].saved += message.saved
+
+    def _give(self, peer: str, message: Supply, at: float) -> bool:
+        """Answer a call with what was bought before, unless somebody is at it; whether it was."""
         call = self._calls.ask(peer, message)
         if call is None or not call.free_for(peer):
-            return
+            return False
         call.attempts += 1
         hold_id = self._gate.new_id()
         self._out.entries.append(supplied_entry(hold_id, call.attempts, message, at))
         self.totals.supplied(message.saved)
-        if lent is None:  # every session finds what its parent has: that is no luck to leave out
-            self._books[message.key.session_id].saved += message.saved
         self.totals.answered += 1
         self._calls.answer(message.key, call, message.answer)
+        return True
 
     def _lent(self, message: Acquire | Supply) -> Supply | None:
-        """The answer that its session's parent was given to the very same request, if any."""
+        """The answer that its session's parent was given to the very same request, if any.
+
+        Sessions to come have a parent as well, so it is not counted as what they may lack.
+        """
         book = self._books.get(message.key.session_id)
         lent = None if book is None else book.lent.get(message.key)
         if lent is None or lent.digest != message.digest:

@@ -132,6 +132,11 @@ def kind_texts(kind: Kind, texts: Mapping[str, JSON]) -> Mapping[str, str]:
     return kind.texts_for_judges(texts) if isinstance(kind, ShowsTexts) else {}
 
 
+def measuring_roles(kind: Kind) -> frozenset[str]:
+    """Roles that measure what the others do: those of the kind, and the list of the run spec."""
+    return frozenset({JUDGES, *(role.name for role in kind.roles if role.judges)})
+
+
 def judges_in(texts: Mapping[str, JSON]) -> list[ListedJudge]:
     """The judges that a session was planned with."""
     return [ListedJudge.model_validate(one) for one in texts.get(LISTED) or ()]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 import orjson
 
 from matrix.agents.turns import WorkingTime
+from matrix.engine.prepare.judges import measuring_roles
 from matrix.engine.session.agent_turns import (
     check_alone,
     folder_after,
@@ -43,7 +44,6 @@ from matrix.model.records import (
     Tool,
 )
 from matrix.model.seeds import stream
-from matrix.model.spec.judges import JUDGES
 from matrix.store.blobs.initial import initial_tree_of, resource_of
 
 if TYPE_CHECKING:
@@ -193,8 +193,7 @@ class Scope:
             session.meter.add(call.role, answer)
             return answer
         # who measures must not change what is measured, and may be asked several times at once
-        measuring = {JUDGES, *(role.name for role in session.kind.roles if role.judges)}
-        apart = call.role in measuring
+        apart = call.role in measuring_roles(session.kind)
         call = replace(call, agent=call.agent or call.model, apart=apart)
         workspace = None if apart else session.effects.workspace
         check_alone(call.model, workspace, self._prefix)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from matrix.engine.prepare.judges import names_of
 from matrix.judging.choice import WON
-from matrix.judging.marks import DISAGREES, MARKED, MISNAMED, QUOTES_NOTHING
+from matrix.judging.marks import DISAGREES, MARKED, MISNAMED, QUOTES_NOTHING, UNREVIEWED
 from matrix.judging.panel import NO_MAJORITY
 from matrix.model.records import JSON
 from matrix.report.text import one_line, plural
@@ -16,7 +16,6 @@ from matrix.store.reading.reader import RunTables
 from matrix.store.run.run_folder import RunFile
 
 _CITES, _BY_PLACE = "cites_nothing", "chosen_by_place"
-_UNREVIEWED = "not_reviewed"
 
 
 class Unjudged(NamedTuple):
@@ -118,7 +117,7 @@ class JudgingNotes:
 def judging_notes(tables: RunTables) -> JudgingNotes:
     """Count them in the events of a run."""
     events = tables.frame("events", ["session_id", "kind", "subject", "detail", "turn", "value"])
-    kinds = [_CITES, QUOTES_NOTHING, MISNAMED, DISAGREES, _BY_PLACE, _UNREVIEWED]
+    kinds = [_CITES, QUOTES_NOTHING, MISNAMED, DISAGREES, _BY_PLACE, UNREVIEWED]
     faults = events[events["kind"].isin(kinds)]
     by_place = _counts(faults, _BY_PLACE)
     of = _comparisons(tables, by_place) if by_place else {}
@@ -128,7 +127,7 @@ def judging_notes(tables: RunTables) -> JudgingNotes:
         _counts(faults, MISNAMED),
         _counts(faults, DISAGREES),
         {name: (count, max(count, of.get(name, 0))) for name, count in by_place.items()},
-        _counts(faults, _UNREVIEWED),
+        _counts(faults, UNREVIEWED),
         _marked(tables, events[events["kind"] == MARKED]),
     )
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from matrix.agents.answers import BAD_COST
 from matrix.engine.calls.attempts import IMPLAUSIBLE
 from matrix.engine.governor.money_fold import charged_in
-from matrix.engine.prepare.judges import lower_is_better_of
+from matrix.engine.prepare.judges import lower_is_better_of, measuring_roles
 from matrix.engine.prepare.plan_file import read_tariffs
 from matrix.engine.prepare.registry import load_kind, scoring_kind
 from matrix.kinds.protocol import Kind
@@ -231,9 +231,9 @@ def _rubrics(run: RunFile, calls: Any) -> dict[str, RubricUse]:
     """By the tag of calls to roles that judge, the dearest first."""
     try:
         kind = load_kind(run.kind, kept=run.kind_facts)
-        judging = {role.name for role in kind.roles if role.judges} | {JUDGES}
+        judging = measuring_roles(kind)
     except KindUnusable:
-        judging = {JUDGES}
+        judging = frozenset({JUDGES})
     mine = calls[calls["role"].isin(judging) & calls["tag"].notna()]
     mine = mine[mine["disposition"] != "released"]
     charged = charged_nano(mine)

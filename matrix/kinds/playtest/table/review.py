@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from matrix.judging.asking import Judge, Judged, judge_transcript
 from matrix.judging.listed import as_material, cited
+from matrix.judging.marks import UNREVIEWED
 from matrix.judging.repeats import mean_of
 from matrix.judging.request import Part
 from matrix.judging.rubric_file import RubricFile
@@ -104,11 +105,8 @@ async def confirm_endings(
     readings = await ctx.parallel(
         [partial(_confirm, table=table, found=found, told=told) for found in asked]
     )
-    passed: set[int] = set()
-    for found, reading in zip(asked, readings, strict=True):
-        if reading is not None and not _stands(reading):
-            passed.add(id(found))
-            _record_passed(ctx, found, reading, ctx.turn)
+    said = zip(asked, readings, strict=True)
+    passed = [id(found) for found, reading in said if _is_passed(ctx, found, reading, ctx.turn)]
     return [found for found in findings if id(found) not in passed]
 
 
@@ -133,20 +131,7 @@ def leave_unconfirmed(
         if not asked or found.kind in _COUNTED or waiting >= MOST_UNCONFIRMED:
             at_once.append(found)
             continue
-        kind, subject, detail, severity, value, data = found
-        told = dict(data) if data is not None else None
-        pending.append(
-            UnconfirmedIssue(
-                kind=kind,
-                subject=subject,
-                detail=detail,
-                severity=severity,
-                turn=turn,
-                heard=heard,
-                value=value,
-                data=told,
-            )
-        )
+        pending.append(UnconfirmedIssue(**found._asdict(), turn=turn, heard=heard))
     return state.model_copy(update={"unconfirmed": tuple(pending)}), at_once
 
 
@@ -171,30 +156,29 @@ async def confirm_issues(ctx: Context, table: TurnTable, state: PlaytestState) -
         return await _confirm(scope, table, _found(report), told)
 
     async def ask_all(scope: Context, reports: Sequence[UnconfirmedIssue]) -> list[Reading | None]:
-        """As many side by side as are wanted yet; what is left over then is asked of nobody."""
+        """As many side by side as are wanted yet; about what is left over nobody is asked."""
         readings: list[Reading | None] = []
         while room := BEYOND_DOUBT - sum(map(_stands, readings)):
             some = reports[len(readings) : len(readings) + room]
             if not some:
                 break
             readings += await scope.parallel([partial(ask, report=one) for one in some])
-        return readings
+        return readings + [None] * (len(reports) - len(readings))
 
     # a scope for each type: what is asked about one moves no place of another's
     answers = await ctx.parallel([partial(ask_all, reports=one) for one in by_kind.values()])
-    passed: dict[int, Reading] = {}
-    for reports, readings in zip(by_kind.values(), answers, strict=True):
-        for report, reading in zip(reports, readings, strict=False):
-            if reading is not None and not _stands(reading):
-                passed[id(report)] = reading
-    stand = [report for report in state.unconfirmed if id(report) not in passed]
+    said_of = {
+        id(report): reading
+        for reports, readings in zip(by_kind.values(), answers, strict=True)
+        for report, reading in zip(reports, readings, strict=True)
+    }
+    stand = list[IssueFound]()
     for report in state.unconfirmed:
         found = _found(report)
-        if (reading := passed.get(id(report))) is None:
+        if not _is_passed(ctx, found, said_of[id(report)], report.turn):
             record_findings(ctx, [found], report.turn)
-            continue
-        _record_passed(ctx, found, reading, report.turn)
-    return count_issues(state.model_copy(update={"unconfirmed": ()}), list(map(_found, stand)))
+            stand.append(found)
+    return count_issues(state.model_copy(update={"unconfirmed": ()}), stand)
 
 
 async def _confirm(
@@ -206,9 +190,13 @@ async def _confirm(
     return await _judge(ctx, found.kind, rubric, parts)
 
 
-def _record_passed(ctx: Context, found: IssueFound, reading: Reading, turn: int) -> None:
+def _is_passed(ctx: Context, found: IssueFound, reading: Reading | None, turn: int) -> bool:
+    """Whether the judge passes a report, which is then an event."""
+    if reading is None or _stands(reading):
+        return False
     why = f"{quoted(_reason(reading.verdict), 300)} (a rule reported {report_of(found)})"
     ctx.event("not_confirmed", subject=found.kind, detail=why, turn=turn)
+    return True
 
 
 def _ends(table: TurnTable, kind: str) -> bool:
@@ -222,9 +210,7 @@ def _stands(reading: Reading | None) -> bool:
 
 
 def _found(report: UnconfirmedIssue) -> IssueFound:
-    return IssueFound(
-        report.kind, report.subject, report.detail, report.severity, report.value, report.data
-    )
+    return IssueFound(**report.model_dump(include=set(IssueFound._fields)))
 
 
 def _is_told_by(report: UnconfirmedIssue, position: int, message: Message) -> bool:
@@ -300,7 +286,7 @@ async def _review(
         turn = turn_cited(reason, said)
     if turn is None:
         told = f"{reading.model} names no message of the narrator: {quoted(reason, 300)}"
-        ctx.event("not_reviewed", subject=kind, detail=told, severity="warning")
+        ctx.event(UNREVIEWED, subject=kind, detail=told, severity="warning")
         return None
     told = f"by the judge's reading: {quoted(reason, 400)}"
     return turn, IssueFound(kind, reading.model, told, ERROR, data={"by": roles.JUDGE})
@@ -330,16 +316,16 @@ async def _judge(
     try:
         (judged,) = await judge_transcript(ctx, judge, material, own_scope=True)
     except CallFailed as failure:
-        ctx.event("not_reviewed", subject=kind, detail=str(failure)[:500], severity="warning")
+        ctx.event(UNREVIEWED, subject=kind, detail=str(failure)[:500], severity="warning")
         return None
     verdict = judged.verdict
     if not isinstance(verdict, LineVerdict):
         told = f"no answer of {judged.model} can be read: {judged.why}"
-        ctx.event("not_reviewed", subject=kind, detail=told[:500], severity="warning")
+        ctx.event(UNREVIEWED, subject=kind, detail=told[:500], severity="warning")
         return None
     if verdict.word == "UNCERTAIN":
         told = f"{judged.model} cannot tell: {quoted(_reason(verdict), 300)}"
-        ctx.event("not_reviewed", subject=kind, detail=told, severity="warning")
+        ctx.event(UNREVIEWED, subject=kind, detail=told, severity="warning")
     return Reading(verdict, judged.model)
 
 
