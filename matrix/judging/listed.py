@@ -69,7 +69,7 @@ class Opponent(NamedTuple):
 class ListedJudge(BaseModel):
     """A judge of the list with its rubric, as sessions are given it."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(defer_build=True, frozen=True)
 
     rubric: RubricFile
     models: tuple[str, ...]

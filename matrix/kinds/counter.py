@@ -36,7 +36,7 @@ _TALK_TOKENS = 125.0
 class CounterOptions(BaseModel):
     """Options of the counter kind."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
     step: int = Field(default=1, ge=1, le=1000, description="What is added to the score per turn.")
     turns: int = Field(default=10, ge=1, le=10_000, description="Turns until it is done.")
@@ -54,7 +54,7 @@ class CounterOptions(BaseModel):
 class CounterPack(BaseModel):
     """``scenario.yaml`` of a counter."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
     kind: str = Field(description="Always `counter`.")
     title: str = Field(description="Name for people.")

@@ -46,7 +46,7 @@ _SHOWN: Final = 200
 class GatewayOptions(BaseModel):
     """Options of the gateway kind."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
     command: tuple[str, ...] = Field(
         min_length=1, description="Program and arguments, as `matrix gateway` was given them."
@@ -65,7 +65,7 @@ class GatewayOptions(BaseModel):
 class GatewayPack(BaseModel):
     """``scenario.yaml`` of a gateway."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
     kind: str = Field(description="Always `gateway`.")
     title: str = Field(description="Name for people.")

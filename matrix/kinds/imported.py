@@ -30,7 +30,7 @@ IMPORTED = "imported"
 class ImportedOptions(BaseModel):
     """What an import took for what."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
     files: tuple[str, ...] = Field(min_length=1, description="Names of the files, without folders.")
     form: str = Field(description="What they are, in words.")

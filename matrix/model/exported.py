@@ -25,7 +25,7 @@ _Note = Annotated[str, Field(max_length=LONGEST_NOTE), AfterValidator(require_li
 class ExportedFacts(BaseModel):
     """What a file of a run's results says of that run, so that it is compared as the run was."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
     version: Literal[1] = Field(default=1, description="Version of this form.")
     run: _Line = Field(description="Id of the run.")

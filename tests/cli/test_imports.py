@@ -52,7 +52,15 @@ def test_help_of_a_command_loads_no_more_than_its_options_need(here: Path) -> No
 @pytest.mark.slow
 def test_a_plan_loads_neither_ray_nor_litellm_nor_tables(project: Path) -> None:
     loaded = loaded_by(project, "plan")
-    assert loaded & {"ray", "litellm", "pandas", "pyarrow"} == set()
+    assert loaded & {"ray", "litellm", "pandas", "pyarrow", "scipy"} == set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["show", "compare"])
+def test_a_verdict_loads_no_scipy(finished: Path, command: str) -> None:
+    loaded = loaded_by(finished, command, "last")
+    assert "scipy" not in loaded
+    assert "pandas" in loaded, "the test looks at the right list"
 
 
 @pytest.mark.slow

@@ -93,7 +93,7 @@ _MOST_SESSIONS: Final = 10_000_000
 class _PlanFile(BaseModel):
     """What is in ``plan.json``: it may be somebody else's, so all of it is looked at."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(defer_build=True, frozen=True)
 
     spec: RunSpec
     source: str

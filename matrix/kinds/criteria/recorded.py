@@ -32,7 +32,7 @@ _KEPT: Final = ("ran", "skipped", "failed", "blocked")
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
 
 class RecordedOutput(Recording):

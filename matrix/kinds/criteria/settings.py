@@ -23,7 +23,7 @@ OneOrMore = BeforeValidator(lambda given: [given] if isinstance(given, str) else
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
 
 class Condition(_Part):
@@ -165,7 +165,7 @@ class AgentEntry(_Part):
 class InputEntry(BaseModel):
     """An input in the file. Keys of your own are kept out of the text."""
 
-    model_config = ConfigDict(frozen=True, extra="allow")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="allow")
 
     id: InputId = Field(description="Its name: letters, digits, dots, dashes, underscores.")
     category: str = Field(default="", max_length=200, description="What it can be grouped by.")

@@ -33,7 +33,7 @@ class AgentResult(BaseModel):
         unjudged: Why there are no findings.
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(defer_build=True, frozen=True)
 
     agent: str
     outcome: Outcome
@@ -92,7 +92,7 @@ class AgentResult(BaseModel):
 class CriteriaState(BaseModel):
     """Between two turns."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(defer_build=True, frozen=True)
 
     results: tuple[AgentResult, ...] = ()
 

@@ -47,7 +47,7 @@ _BYTES_PER_TOKEN: Final = 4.0
 class ExplanationOptions(BaseModel):
     """It has none."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
 
 class ExplanationState(BaseModel):

@@ -12,7 +12,7 @@ from matrix.kinds.function.source import MOST_SOURCE
 class RoleFacts(BaseModel):
     """A role, as it is kept."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
     model: str = Field(max_length=200)
     judges: bool = False
@@ -26,7 +26,7 @@ class KindFacts(BaseModel):
     the source would tell otherwise; ``source`` is empty for readers.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
     file: str = Field(min_length=1, max_length=1000)
     name: str = Field(pattern=r"^[A-Za-z_]\w{0,200}$")

@@ -17,7 +17,6 @@ from matrix.judging.recording import record_criteria
 from matrix.judging.verdict import RubricVerdict
 from matrix.kinds.context import Context, ForkContext
 from matrix.kinds.playtest.export.document import PlaytestDocument, document_of
-from matrix.kinds.playtest.export.forking import fork_session
 from matrix.kinds.playtest.export.grouping import ALSO_CALLED, groups_of
 from matrix.kinds.playtest.setup.binding import bind_cell, rebind_session
 from matrix.kinds.playtest.setup.given import CHANGES, OPTIONS, changes_of, with_given
@@ -39,7 +38,6 @@ from matrix.kinds.playtest.table.scoring import (
     record_findings,
     record_passed,
 )
-from matrix.kinds.playtest.table.survey import interview_player, survey_players
 from matrix.kinds.playtest.table.table import TurnTable
 from matrix.kinds.protocol import (
     Binding,
@@ -173,6 +171,8 @@ class PlaytestKind:
         Raises:
             BadInput: A change of what was drawn when the group sat down.
         """
+        from matrix.kinds.playtest.export.forking import fork_session
+
         return fork_session(ctx, state, changes)
 
     async def prelude(self, ctx: Context) -> JSON:
@@ -226,6 +226,8 @@ class PlaytestKind:
         """Close the books: an open tangent, survey, the judge's verdicts, metrics, composite."""
         table = TurnTable.of(ctx)
         if table.options.interview is not None:
+            from matrix.kinds.playtest.table.survey import interview_player
+
             await interview_player(ctx, table, state, table.options.interview)
             return
         from matrix.kinds.playtest.detect.observe import close_tangent
@@ -234,6 +236,8 @@ class PlaytestKind:
         state, findings = close_tangent(state, ctx.log)
         record_findings(ctx, findings)
         if table.options.survey and state.turns:
+            from matrix.kinds.playtest.table.survey import survey_players
+
             await survey_players(ctx, table, state, table.options.survey)
         judged: Sequence[Judged[RubricVerdict]] = ()
         rubric = rubric_of(table.words)

@@ -36,7 +36,7 @@ Status = Annotated[
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
 
 class PassRules(_Part):
@@ -112,7 +112,7 @@ class ReplyStep(_Part):
 class Case(BaseModel):
     """One case. Keys of your own are kept with it, and can be grouped by."""
 
-    model_config = ConfigDict(frozen=True, extra="allow")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="allow")
 
     description: str = Field(min_length=1, max_length=20_000, description="What it tests.")
     expected_status: Status = Field(

@@ -30,7 +30,7 @@ def short_of(score: Decimal, threshold: Decimal) -> str:
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(defer_build=True, frozen=True)
 
 
 class DialogueMessage(_Part):

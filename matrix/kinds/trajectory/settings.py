@@ -58,7 +58,7 @@ OneOrMore = BeforeValidator(lambda given: [given] if isinstance(given, str) else
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
 
 def _with_places(text: str, info: ValidationInfo) -> str:

@@ -42,7 +42,7 @@ class AssertionResult(BaseModel):
         vacuous: Whether it holds because there is nothing that it could be about, or it is unread.
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(defer_build=True, frozen=True)
 
     id: str
     turn: int
@@ -76,7 +76,7 @@ class TrajectoryState(BaseModel):
         failures: Turns that the agent did not come to the end of.
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(defer_build=True, frozen=True)
 
     results: tuple[AssertionResult, ...] = ()
     demoted: tuple[str, ...] = ()

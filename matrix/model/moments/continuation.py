@@ -48,7 +48,7 @@ Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 class FilePart(BaseModel):
     """Base of every part of the file: immutable, and unknown keys are mistakes."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class ContinuedTally(FilePart):

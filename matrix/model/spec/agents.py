@@ -56,7 +56,7 @@ def _variable(text: str) -> str:
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid", validate_default=True)
 
 
 class AnswerFields(_Part):

@@ -16,7 +16,7 @@ MOST_MEMBERS: Final = 20
 class JudgeSpec(BaseModel):
     """One rubric, what it looks at, and who judges by it."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
     rubric: str = Field(
         min_length=1,

@@ -110,7 +110,7 @@ class Params(BaseModel):
     does not know goes into ``extra_body``.
     """
 
-    model_config = ConfigDict(frozen=True, extra="allow", validate_default=True)
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="allow", validate_default=True)
 
     max_tokens: int | None = Field(
         default=None,

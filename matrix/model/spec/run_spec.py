@@ -86,7 +86,7 @@ def _keyless(address: str) -> str:
 class SpecModel(BaseModel):
     """Base of every part of the spec: immutable, and unknown keys are mistakes."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid", validate_default=True)
 
 
 class Price(SpecModel):

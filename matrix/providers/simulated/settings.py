@@ -13,7 +13,7 @@ from matrix.providers.simulated.traits import unknown_trait as _unknown_trait
 
 
 class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
 
 def _known(name: str) -> str:

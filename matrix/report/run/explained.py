@@ -25,7 +25,7 @@ _Text = Annotated[str, Field(max_length=2_000)]
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
 
 class CitedSession(_Part):

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from math import ceil, log2, sqrt
+from math import ceil, comb, log2, sqrt
+from typing import Final
 
 from matrix.stats.estimates.interval import Interval, check_alpha
-from matrix.stats.estimates.student import t_quantile
+from matrix.stats.estimates.student import normal_quantile, t_quantile
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,16 +186,26 @@ def mcnemar(b: int, c: int) -> McNemar:
     F the binomial(b + c, 1/2) distribution function, exact p = 2 F(m), mid-p = F(m) + F(m - 1).
     Without any disagreement both are 1.
     """
-    from scipy.special import bdtr
-
     if min(b, c) < 0:
         raise ValueError(f"pair counts cannot be negative; got {(b, c)}")
     if b == c:
         return McNemar(b, c, 1.0, 1.0)
     m, n = min(b, c), b + c
-    up_to = float(bdtr(m, n, 0.5))
-    below = float(bdtr(m - 1, n, 0.5)) if m else 0.0
+    up_to, below = _coins(m, n), _coins(m - 1, n)
     return McNemar(b, c, min(1.0, 2.0 * up_to), min(1.0, up_to + below))
+
+
+def _coins(m: int, n: int) -> float:
+    """Chance of at most ``m`` heads in ``n`` throws of a fair coin."""
+    if n <= _COUNTED:
+        return float(sum(comb(n, k) for k in range(m + 1)) / 2**n)
+    from scipy.special import bdtr
+
+    return float(bdtr(m, n, 0.5)) if m >= 0 else 0.0
+
+
+_COUNTED: Final = 300
+"""Throws up to which every outcome is counted, exactly and in no time."""
 
 
 def discordant_needed(level: float) -> int:
@@ -207,9 +218,7 @@ def discordant_needed(level: float) -> int:
 
 def normal_z(alpha: float) -> float:
     """The normal quantile of a two-sided error rate: 1.96 of .05."""
-    from scipy.special import ndtri
-
-    return -float(ndtri(check_alpha(alpha) / 2))
+    return -normal_quantile(check_alpha(alpha) / 2)
 
 
 def wilson_ends(successes: float, n: float, z: float) -> tuple[float, float]:

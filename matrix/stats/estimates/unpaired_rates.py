@@ -20,6 +20,7 @@ import numpy.typing as npt
 from matrix.stats.estimates.interval import Interval
 from matrix.stats.estimates.proportions import normal_z, wilson_ends
 from matrix.stats.estimates.samples import refuse
+from matrix.stats.estimates.student import normal_cdf
 
 LARGEST_Z = 37.0
 """Normal quantile beyond which a chance no longer fits a float."""
@@ -154,8 +155,6 @@ def _reach(counts: Sequence[Count], z: float) -> tuple[float, float]:
 
 def _newcombe_p(first: Sequence[Count], second: Sequence[Count], apart: float) -> float:
     """Level at which Newcombe's interval just reaches 0."""
-    from scipy.special import ndtr
-
     if apart == 0.0:
         return 1.0
     low, high = 0.0, LARGEST_Z
@@ -164,7 +163,7 @@ def _newcombe_p(first: Sequence[Count], second: Sequence[Count], apart: float) -
         ends = _ends(first, second, middle)
         excludes = ends[0] > 0.0 or ends[1] < 0.0
         low, high = (middle, high) if excludes else (low, middle)
-    return 2.0 * float(ndtr(-high))
+    return 2.0 * normal_cdf(-high)
 
 
 def _check(first: Sequence[Count], second: Sequence[Count]) -> None:

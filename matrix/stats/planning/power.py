@@ -20,7 +20,12 @@ import numpy as np
 import numpy.typing as npt
 
 from matrix.stats.estimates.samples import refuse
-from matrix.stats.estimates.student import noncentral_t_cdf, t_quantile
+from matrix.stats.estimates.student import (
+    noncentral_t_cdf,
+    normal_cdf,
+    normal_quantile,
+    t_quantile,
+)
 from matrix.stats.looks.boundary import Boundary
 from matrix.stats.rounds.rules import MIN_ROUNDS, Engine
 
@@ -110,7 +115,7 @@ def pairs_by_normal(effect: float, sd: float, goal: PowerGoal = DEFAULT_GOAL) ->
     ``(z(1 - level/2) + z(power))^2 sd^2 / effect^2``.
     """
     _check_effect(effect, sd)
-    return ((_z(1 - goal.alpha / 2) + _z(goal.power)) * sd / effect) ** 2
+    return ((normal_quantile(1 - goal.alpha / 2) + normal_quantile(goal.power)) * sd / effect) ** 2
 
 
 def pairs_needed(effect: float, sd: float, goal: PowerGoal = DEFAULT_GOAL) -> float:
@@ -217,13 +222,18 @@ def _of_all(one: float, rivals: int) -> float:
     quantile of ``one``, it is the mean of ``Phi(sqrt(2) z + b)^rivals`` over a normal b (Dunnett
     1955, JASA 50:1096), by Gauss and Hermite's quadrature.
     """
-    from scipy.special import ndtr, ndtri
-
     if not 0.0 < one < 1.0:
         return one
-    nodes, weights = np.polynomial.hermite_e.hermegauss(QUADRATURE)
-    chances = ndtr(sqrt(2.0) * float(ndtri(one)) + nodes) ** rivals
+    nodes, weights = _gauss_hermite()
+    z = sqrt(2.0) * normal_quantile(one)
+    chances = [normal_cdf(z + node) ** rivals for node in nodes]
     return float(weights @ chances / sqrt(2.0 * pi))
+
+
+@lru_cache(maxsize=1)
+def _gauss_hermite() -> tuple[list[float], npt.NDArray[np.float64]]:
+    nodes, weights = np.polynomial.hermite_e.hermegauss(QUADRATURE)
+    return nodes.tolist(), weights
 
 
 def _refined(start: float, effect: float, sd: float, goal: PowerGoal) -> float:
@@ -244,12 +254,6 @@ def _least(enough: Callable[[float], bool], guess: float, low: float) -> float:
         middle = (low + high) / 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     return high
-
-
-def _z(probability: float) -> float:
-    from scipy.special import ndtri
-
-    return float(ndtri(probability))
 
 
 def _check_effect(effect: float, sd: float) -> None:

@@ -61,7 +61,7 @@ Line = Annotated[str, AfterValidator(require_line)]
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
 
 class Versions(_Part):

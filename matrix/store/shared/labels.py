@@ -62,7 +62,7 @@ class Label(BaseModel):
     transcript judged again.
     """
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="ignore")
 
     run: str = Field(max_length=200)
     session: str = Field(max_length=200)

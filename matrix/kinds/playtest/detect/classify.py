@@ -11,10 +11,15 @@ from matrix.kinds.playtest.detect.asides import addressed_alone, split_tagged
 from matrix.kinds.playtest.detect.reading import closes, marker_of, read, title_of
 from matrix.kinds.playtest.detect.story.beats import stems, tells_a_beat
 from matrix.kinds.playtest.detect.tangents import has_forced_segue, looks_off_story
-from matrix.kinds.playtest.setup.vocabulary import OUTPUT_TYPES, TANGENT_TYPES
-
-PULSE, TANGENT, PRIVATE, CLARIFICATION, RECAP = OUTPUT_TYPES
-
+from matrix.kinds.playtest.setup.vocabulary import (
+    CLARIFICATION,
+    OUTPUT_TYPES,
+    PRIVATE,
+    PULSE,
+    RECAP,
+    TANGENT,
+    TANGENT_TYPES,
+)
 
 SURE: Final = 0.8
 """Confidence from which a reading of the text alone is enough."""

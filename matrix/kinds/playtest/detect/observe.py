@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from matrix.kinds.context import MessageLog
 from matrix.kinds.playtest.detect import issues, tangents
 from matrix.kinds.playtest.detect.asides import SplitOutput
-from matrix.kinds.playtest.detect.classify import PRIVATE, PULSE, RECAP, TANGENT, Classification
+from matrix.kinds.playtest.detect.classify import Classification
 from matrix.kinds.playtest.detect.history import NARRATOR, REACTION, RELAY, SYSTEM, TABLE, of_late
 from matrix.kinds.playtest.detect.issues import IssueFound, quoted
 from matrix.kinds.playtest.detect.loops import SHORT
@@ -42,7 +42,7 @@ from matrix.kinds.playtest.setup.state import (
     PlaytestState,
     TangentBook,
 )
-from matrix.kinds.playtest.setup.vocabulary import ISSUE_TYPES
+from matrix.kinds.playtest.setup.vocabulary import ISSUE_TYPES, PRIVATE, PULSE, RECAP, TANGENT
 from matrix.model.records import Message
 
 LOOP_LIMIT: Final = 3

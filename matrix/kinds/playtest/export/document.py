@@ -9,10 +9,9 @@ from typing import Literal
 from pydantic import Field
 
 from matrix.kinds.playtest.detect import history
-from matrix.kinds.playtest.detect.classify import PRIVATE
 from matrix.kinds.playtest.setup import roles
 from matrix.kinds.playtest.setup.state import PlaytestState
-from matrix.kinds.playtest.setup.vocabulary import OUTPUT_TYPES
+from matrix.kinds.playtest.setup.vocabulary import OUTPUT_TYPES, PRIVATE
 from matrix.kinds.reporting import SessionSoFar
 from matrix.model.moments.continuation import MANY, Count, FilePart, Short, Words
 from matrix.model.records import JSON, Event, Message, Player, SessionPlan

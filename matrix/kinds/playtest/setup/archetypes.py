@@ -27,7 +27,7 @@ Line = Annotated[str, Field(min_length=1, max_length=300, pattern=r"\S")]
 class Archetype(BaseModel):
     """One way of playing, as an archetype file describes it."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
     id: str = Field(
         pattern=r"^[a-z][a-z0-9-]{0,39}$", description="Short id; also the name of the file."

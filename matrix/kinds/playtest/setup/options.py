@@ -48,7 +48,7 @@ CheckedIssue = Literal["contradiction", "character_break", "guide_deviation", "s
 class Weights(BaseModel):
     """How much each part counts in the composite score; only their proportions matter."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
     progress: float = Field(
         default=0.35, ge=0, le=1000, description="Pulses delivered, their pace, and an ending."
@@ -92,7 +92,7 @@ Question = Annotated[
 class Interview(BaseModel):
     """What one player is asked after a turn, in place of playing on."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
     player: str = Field(
         min_length=1, max_length=100, description="Whom to ask: a name, or spokesperson."
@@ -103,7 +103,7 @@ class Interview(BaseModel):
 class PlaytestOptions(BaseModel):
     """Options of play-tests. A factor of the same name overrides one per cell."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
     prompt: str = Field(
         default="baseline",

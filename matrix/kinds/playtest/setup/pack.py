@@ -49,7 +49,7 @@ def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
 class StoryPack(BaseModel):
     """One story to play, as its ``scenario.yaml`` describes it."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
     kind: Literal["playtest"] = Field(description="Kind of scenario; always 'playtest' here.")
     title: Line = Field(

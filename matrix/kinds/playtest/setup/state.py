@@ -19,7 +19,7 @@ _NO_LONGER: Final = frozenset({"sketches"})
 
 
 class _Small(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
 
 class Seat(_Small):

@@ -7,6 +7,8 @@ from typing import Final
 OUTPUT_TYPES: Final = ("pulse", "tangent-response", "private-moment", "clarification", "recap")
 """What one output of the narrator can be."""
 
+PULSE, TANGENT, PRIVATE, CLARIFICATION, RECAP = OUTPUT_TYPES
+
 ISSUE_TYPES: Final = (
     "contradiction",
     "loop",

@@ -40,7 +40,7 @@ _SPARE: Final = ("Alex", "Robin", "Sam", "Kim", "Jo", "Noor", "Mika", "Toni", "A
 class Persona(BaseModel):
     """One cast player, as the prelude hands it to every session of the round."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
     name: str
     archetype: str

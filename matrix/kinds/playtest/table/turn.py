@@ -22,7 +22,6 @@ from matrix.kinds.playtest.detect.asides import (
 )
 from matrix.kinds.playtest.detect.challenges import detect_remarks
 from matrix.kinds.playtest.detect.classify import (
-    PRIVATE,
     SCHEMA,
     Before,
     Classification,
@@ -60,6 +59,7 @@ from matrix.kinds.playtest.setup.prompts import (
     told_note,
 )
 from matrix.kinds.playtest.setup.state import PlaytestState
+from matrix.kinds.playtest.setup.vocabulary import PRIVATE
 from matrix.kinds.playtest.setup.wording import Words
 from matrix.kinds.playtest.table.asking import Child, asking
 from matrix.kinds.playtest.table.creation import BLANK_LIMIT

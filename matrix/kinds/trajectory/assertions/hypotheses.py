@@ -65,7 +65,7 @@ class Gone(BaseModel):
         moved_to: The note outside the hypotheses' folder that it was moved to; empty if none.
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(defer_build=True, frozen=True)
 
     path: str
     id: str

@@ -28,7 +28,7 @@ VERSION: Final = 1
 
 
 class _PinnedHypothesis(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", strict=True)
 
     status: str
     for_: int = Field(alias="for", ge=0)
@@ -38,7 +38,7 @@ class _PinnedHypothesis(BaseModel):
 class Pin(BaseModel):
     """What a file of a pinned state holds: written by :func:`pin`, and kept in a project."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", strict=True)
 
     version: Literal[1]
     hypotheses: dict[str, _PinnedHypothesis]

@@ -12,7 +12,7 @@ Words = tuple[str, ...]
 class Layout(BaseModel):
     """Where a notebook keeps what, and its words for it."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
     hypotheses: str = Field(default="hypotheses", description="Folder of hypotheses.")
     decisions: str = Field(default="decisions", description="Folder of decisions.")
