@@ -65,9 +65,9 @@ def commands_page() -> str:
     """The help of every command."""
     import typer
 
-    from matrix.cli.main import app
+    from matrix.cli.main import program
 
-    group: Any = typer.main.get_command(app)
+    group: Any = typer.main.get_command(program())
     parts = ["# Command line\n", _help_of(group, "matrix", None)]
     context = group.make_context("matrix", [], resilient_parsing=True)
     for name, command in group.commands.items():

@@ -8,36 +8,11 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, NoReturn
+from importlib import import_module
+from typing import TYPE_CHECKING, Final, NoReturn
 
 import typer
 
-from matrix.cli import (
-    archive_command,
-    branch_command,
-    budgets_command,
-    compare_command,
-    diff_command,
-    doctor_command,
-    export_command,
-    gateway_command,
-    import_command,
-    init_command,
-    label_command,
-    list_command,
-    plan_command,
-    power_command,
-    rejudge_command,
-    repair_command,
-    replay_command,
-    report_command,
-    resume_command,
-    run_command,
-    schema_command,
-    serve_sim_command,
-    show_command,
-    validate_command,
-)
 from matrix.cli.finish import CommandEnded
 from matrix.cli.options import Browse, Careful, Handed, in_browser
 from matrix.cli.printing import say
@@ -57,45 +32,33 @@ Exit codes: 0 fine, 1 error (also: nothing scored, or more errored than scored),
 gate failed, 4 ended incomplete (cap, interrupt).
 """
 
-app = typer.Typer(
-    name="matrix",
-    help=HELP,
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+COMMANDS: Final = (
+    *("run", "resume", "replay", "branch", "rejudge"),
+    *("plan", "power", "validate", "doctor"),
+    *("list", "show", "compare", "report", "diff", "label"),
+    *("import", "export", "archive", "repair", "budgets"),
+    *("init", "schema", "serve-sim", "gateway"),
 )
+"""All commands, in the order in which help lists them; each has a module by its name."""
 
-for module in (
-    run_command,
-    resume_command,
-    replay_command,
-    branch_command,
-    rejudge_command,
-    plan_command,
-    power_command,
-    validate_command,
-    doctor_command,
-    list_command,
-    show_command,
-    compare_command,
-    report_command,
-    diff_command,
-    label_command,
-    import_command,
-    export_command,
-    archive_command,
-    repair_command,
-    budgets_command,
-    init_command,
-    schema_command,
-    serve_sim_command,
-    gateway_command,
-):
-    module.register(app)
-for command in app.registered_commands:
-    if command.cls is None or not issubclass(command.cls, Careful):
-        command.cls = Careful
+
+def program(commands: Sequence[str] = COMMANDS) -> typer.Typer:
+    """The program with these commands: what each takes is only read of those that are there."""
+    app = typer.Typer(
+        name="matrix",
+        help=HELP,
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+    app.callback(help=HELP)(_root)
+    for name in commands:
+        import_module(f"matrix.cli.{name.replace('-', '_')}_command").register(app)
+    for command in app.registered_commands:
+        if command.cls is None or not issubclass(command.cls, Careful):
+            command.cls = Careful
+    return app
 
 
 _ABORTED = 130
@@ -110,7 +73,6 @@ def _version(value: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(help=HELP)
 def _root(
     version: bool = typer.Option(
         False, "--version", callback=_version, is_eager=True, help="Print the version and exit."
@@ -138,8 +100,10 @@ def main(
 
 
 def _main(arguments: Sequence[str] | None, handed: Handed) -> None:
+    given = sys.argv[1:] if arguments is None else arguments
+    asked = [name for name in given[:1] if name in COMMANDS]
     try:
-        app(arguments, obj=handed)
+        program(asked or COMMANDS)(arguments, obj=handed)
     except CommandEnded:
         raise
     except SystemExit as ended:

@@ -8,10 +8,10 @@ import pytest
 import typer
 
 from matrix import __version__
-from matrix.cli.main import app
+from matrix.cli.main import program
 from tests.cli.program import GOLDEN, GoldenRun, Matrix
 
-COMMANDS = tuple(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+COMMANDS = tuple(typer.main.get_command(program()).commands)  # type: ignore[attr-defined]
 REQUIRED = {"run", "resume", "plan", "validate", "list", "show", "init", "schema", "doctor"}
 
 

@@ -17,13 +17,13 @@ import typer
 import yaml
 
 from matrix import api
-from matrix.cli.main import app
+from matrix.cli.main import program
 from matrix.model.documents.overrides import VARIABLES
 from matrix.model.spec.run_spec import RunSpec
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
-COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+COMMANDS = typer.main.get_command(program()).commands  # type: ignore[attr-defined]
 
 MADE_BY_MAKE = frozenset(
     {".venv", ".venv/bin/matrix", ".tools", "dist", "dist/sbom.cdx.json", "site"}

@@ -16,6 +16,7 @@ from tests.judging.served_judges import judged_project
 
 JUDGES = """
 import re
+from pathlib import Path
 
 def _sums(turn):
     return [sum(map(int, re.findall(r": (\\d+)$", part, re.M)))
@@ -27,6 +28,13 @@ async def larger(turn):
 
 async def first(turn):
     return "CHOICE: A - it came first"
+
+asked = []
+
+async def fitful(turn):
+    asked.append(turn)
+    mended = Path(__file__).with_name("mended").exists()
+    return "" if len(asked) <= 16 and not mended else await larger(turn)
 
 async def numbers(turn):
     if "## Transcript B" not in turn.prompt:
@@ -49,7 +57,7 @@ def project(tmp_path: Path) -> Project:
     (tmp_path / "pairs_of_mine.py").write_text(JUDGES)
     (tmp_path / "which.md").write_text(WHICH)
     (tmp_path / "tone.md").write_text("---\nanswer: verdict\n---\nIs it so?\n")
-    names = ("larger", "first", "silent", "raises")
+    names = ("larger", "first", "fitful", "silent", "raises")
     spec = {
         "name": "count",
         "kind": "counter",
@@ -125,6 +133,19 @@ def test_a_choice_that_is_judged_again_is_asked_beside_the_same_sessions(project
     done = project.matrix(*command, *go, "edited")
     told = "rubric which is read as its file is today, which is other than what run pairs was"
     assert told in " ".join((done.out + done.err).split()), done
+
+
+@pytest.mark.slow
+def test_choices_that_were_missing_are_made_beside_the_same_opponents(project: Project) -> None:
+    """Fewer sessions have fewer opponents: nothing is other in a run of them."""
+    found = beside(project, "fitful")["3"].value
+    assert 0 < found.isna().sum() < len(found)
+    (project.folder / "mended").touch()
+    command = ("rejudge", "pairs", "--missing", "--executor", "in-process", "--run-id", "made")
+    done = project.matrix(*command)
+    assert done.code == 0, done
+    done = project.matrix("compare", "pairs", "made", "--metric", "which")
+    assert "opponent" not in done.out + done.err, done
 
 
 @pytest.mark.slow

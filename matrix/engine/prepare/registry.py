@@ -241,19 +241,21 @@ def read_by_kind(request: FileRequest, named: str = "") -> ReadFile | None:
                 _refuse_others_options(request, kind)
                 read = partial(kind.read_file, request)
                 return ask_kind(kind, "read this file", read, document.source)
-    for kind in _readers():
-        if isinstance(kind, TakesOptions) and _names(document, kind):
-            _refuse_others_options(request, kind)
-            return ask_kind(
-                kind, "take these options", partial(kind.with_options, request), document.source
-            )
+    own = _named_by(document)  # it alone, as loading every installed one takes a while
+    if isinstance(own, ReadsFiles) and isinstance(own, TakesOptions):
+        _refuse_others_options(request, cast(ReadingKind, own))
+        take = partial(own.with_options, request)
+        return ask_kind(cast(Kind, own), "take these options", take, document.source)
     _refuse_others_options(request, None)
     return None
 
 
-def _names(document: Document, kind: Kind) -> bool:
-    default = RunSpec.model_fields["kind"].default
-    return isinstance(document.value, dict) and document.value.get("kind", default) == kind.name
+def _named_by(document: Document) -> Kind | None:
+    """The kind that a run spec is of, if it is installed and can be had."""
+    if not isinstance(document.value, dict):
+        return None
+    name = document.value.get("kind", RunSpec.model_fields["kind"].default)
+    return kind_if_usable(name) if isinstance(name, str) and name in kinds() else None
 
 
 def _refuse_others_options(request: FileRequest, kind: ReadingKind | None) -> None:

@@ -16,10 +16,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 from matrix.agents.commands import OF_PROJECT, check_sandbox, missing_script
-from matrix.agents.functions import find_function, load_function
 from matrix.engine.executors.executor import (
     AUTO,
     RAY,
@@ -271,6 +269,8 @@ def require_agents(prepared: Prepared, environment: Mapping[str, str]) -> None:
     def trouble(agent: AgentSpec) -> Iterable[tuple[str, str]]:
         found = list(agent_trouble(agent, prepared, environment))
         # what shows only where a module is run, which the run does anyway
+        from matrix.agents.functions import load_function
+
         return found or _python_trouble(agent, prepared.env_file.parent, load_function)
 
     _refuse(prepared, trouble)
@@ -342,6 +342,8 @@ def _file_trouble(agent: AgentSpec, prepared: Prepared) -> Iterator[tuple[str, s
                 f"a home that is kept is in the session's folder, and {prepared.spec.kind} has "
                 "none; use home: scratch",
             )
+    from matrix.agents.functions import find_function
+
     yield from _python_trouble(agent, project, find_function)
     if agent.http is not None:
         yield from _unknown_fields(agent.http, prepared.kind)
@@ -454,6 +456,8 @@ def address_finding(url: str, timeout_s: float = CONNECT_S) -> Finding:
 
 def _proxy(url: str) -> str | None:
     """The proxy that the environment names for an address, as the client that sends sees it."""
+    from urllib.request import getproxies, proxy_bypass  # with all of HTTP, which few need
+
     parts, proxies = urlsplit(url), getproxies()
     if not proxies or url in proxies.values() or proxy_bypass(parts.netloc):
         return None

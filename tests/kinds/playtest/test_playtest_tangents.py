@@ -20,9 +20,9 @@ from matrix.kinds.playtest.detect.tangents import (
     initiator_of,
     left_by,
     looks_off_story,
-    tangent_patience,
 )
 from matrix.kinds.playtest.setup.state import TangentBook
+from matrix.kinds.playtest.table.scoring import tangent_patience
 from tests.kinds.fakes import Played
 from tests.kinds.playtest.script import PROSE, Script, label
 from tests.kinds.playtest.test_playtest_session import play

@@ -345,18 +345,6 @@ def close(
     )
 
 
-def tangent_patience(handled: Sequence[float]) -> float | None:
-    """How later tangents of a session were met, less how earlier ones were; ``None`` below two.
-
-    From -1 to 1: below 0 the narrator loses patience. The middle one of an odd number is in
-    neither half.
-    """
-    half = len(handled) // 2
-    if not half:
-        return None
-    return (sum(handled[-half:]) - sum(handled[:half])) / half
-
-
 def left_by(
     said: Sequence[tuple[str, str]], relay: str, story_words: Collection[str], about: str = ""
 ) -> Left | None:

@@ -39,7 +39,6 @@ from matrix.judging.repeats import mean_of
 from matrix.judging.rubric import Rubric
 from matrix.judging.verdict import UNREADABLE, RubricVerdict
 from matrix.kinds.context import Context
-from matrix.kinds.playtest.detect.tangents import tangent_patience
 from matrix.kinds.playtest.setup.options import Weights
 from matrix.kinds.playtest.setup.state import MomentBook, PlaytestState, TangentBook
 from matrix.kinds.playtest.table.judge import QUALITIES, QUALITY
@@ -249,6 +248,18 @@ def record_findings(ctx: Context, findings: Sequence[IssueFound], turn: int | No
             turn=turn,
             data=found.data,
         )
+
+
+def tangent_patience(handled: Sequence[float]) -> float | None:
+    """How later tangents of a session were met, less how earlier ones were; ``None`` below two.
+
+    From -1 to 1: below 0 the narrator loses patience. The middle one of an odd number is in
+    neither half.
+    """
+    half = len(handled) // 2
+    if not half:
+        return None
+    return (sum(handled[-half:]) - sum(handled[:half])) / half
 
 
 def record_counts(ctx: Context, state: PlaytestState, expected: int) -> dict[str, float | None]:
