@@ -6,6 +6,9 @@ import re
 from typing import Any, Final
 from unicodedata import combining, normalize
 
+LOG_LEVELS: Final = ("debug", "info", "warning", "error")
+"""How grave a line of a log is, and what ``MATRIX_LOG`` may be."""
+
 _BREAKS: Final = "\n\x0b\x0c\r\x1c-\x1e\x85\u2028\u2029"
 """What some program takes for the end of a line."""
 

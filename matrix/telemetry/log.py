@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 import orjson
 
-from matrix.model.documents.overrides import LOG_LEVELS
+from matrix.model.lines import LOG_LEVELS
 from matrix.telemetry.flood import Flood
 from matrix.telemetry.redaction import Redactor
 

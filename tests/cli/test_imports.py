@@ -74,3 +74,13 @@ def test_a_run_in_this_process_loads_neither_ray_nor_litellm(project: Path) -> N
     loaded = loaded_by(project, "run", "--executor", "in-process", "--sessions", "4")
     assert loaded & {"ray", "litellm"} == set()
     assert {"pandas", "pyarrow"} <= loaded, "the test looks at the right list"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("process", ["governor", "publisher"])
+def test_a_process_that_reads_no_spec_loads_no_forms_of_one(process: str) -> None:
+    code = f"import sys, matrix_actors.processes.{process}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name.partition(".")[0] for name in done.stdout.split()}
+    assert loaded & {"pydantic", "numpy", "pandas", "pyarrow"} == set()
+    assert "matrix_actors" in loaded

@@ -11,15 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from matrix.engine.prepare.prepared import Prepared
 from matrix.engine.wire.setup import ModelEntry, RunSetup
 from matrix.model.errors import StoreError
 from matrix.model.records import Answer, Call
 from matrix.model.seeds import content_hash
 from matrix.store.shared.answers import ANSWERS_NAME, AnswerFile, require_own
 from matrix.telemetry.log import Log
+
+if TYPE_CHECKING:
+    from matrix.engine.prepare.prepared import Prepared
 
 _KEY_DIGITS: Final = 64
 _WHOLE: Final = ("stop", "tool_calls")

@@ -12,9 +12,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import entry_points
 from inspect import signature
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
-from matrix.engine.prepare.prepared import Prepared
 from matrix.engine.wire.messages import (
     NodeNews,
     Picture,
@@ -30,6 +29,9 @@ from matrix.model.entries import Looked
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.plan import Plan
 from matrix.model.records import SessionPlan
+
+if TYPE_CHECKING:
+    from matrix.engine.prepare.prepared import Prepared
 
 PUBLISH_EVERY_S = 5.0
 """How long finished sessions wait, about, until readers can see them."""

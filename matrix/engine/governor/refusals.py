@@ -6,7 +6,7 @@ What stands before the first colon of a reason is what sessions that it cuts sho
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from matrix.admission.gate import Refusal
 from matrix.admission.ledger import Ledger
@@ -15,7 +15,9 @@ from matrix.engine.governor.books import session_envelope
 from matrix.engine.wire.messages import Acquire, Refuse
 from matrix.model.money import NANO_PER_USD, NanoUSD, from_usd, show_usd, show_usd_apart
 from matrix.model.spec.budgets import Bound
-from matrix.model.spec.run_spec import Limits
+
+if TYPE_CHECKING:
+    from matrix.model.spec.run_spec import Limits
 
 CAP_REACHED = "cap"
 OVERRUN_WORD = "overrun"

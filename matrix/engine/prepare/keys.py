@@ -12,25 +12,27 @@ import re
 import stat
 from collections.abc import Collection, Iterable, Mapping, MutableMapping
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit
 
 import orjson
 from dotenv import dotenv_values
 from dotenv.parser import parse_stream
 
-from matrix.engine.prepare.prepared import Prepared
 from matrix.engine.wire.messages import ProviderClosed
 from matrix.engine.wire.providers import LITELLM
 from matrix.engine.wire.setup import ModelEntry
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.files import MOST_TEXT_BYTES, read_plain
-from matrix.model.spec.agents import AgentSpec
 from matrix.providers.key_names import KEY_NAMES, key_names
 from matrix.providers.price_map import bundled
 from matrix.store.run.run_folder import resume_command
 from matrix.telemetry.redaction import Redactor, is_named_like_a_key, secrets_in
 from matrix.telemetry.spellings import SHORTEST_SECRET
+
+if TYPE_CHECKING:
+    from matrix.engine.prepare.prepared import Prepared
+    from matrix.model.spec.agents import AgentSpec
 
 ENV_NAME: Final = ".env"
 _SHOWN: Final = 200

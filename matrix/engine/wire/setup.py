@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from matrix.admission.rates import BURST_S
 from matrix.admission.tariffs import Tariff
 from matrix.engine.wire.providers import PROVIDERS, ProviderFacts
 from matrix.model.money import NanoUSD
 from matrix.model.records import JSON
-from matrix.model.spec.agents import AgentSpec
+
+if TYPE_CHECKING:
+    from matrix.model.spec.agents import AgentSpec
 
 
 class GroupLimits(NamedTuple):

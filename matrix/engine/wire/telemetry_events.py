@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from dotenv import dotenv_values
-
 from matrix.engine.wire.defects import is_defect
 from matrix.engine.wire.messages import Settle
 from matrix.engine.wire.setup import ModelEntry, RunSetup
@@ -39,6 +37,8 @@ def telemetry_of(
     """
     variables: dict[str, str] = dict(os.environ)
     if (sends or setup.agents) and setup.env_file is not None and Path(setup.env_file).is_file():
+        from dotenv import dotenv_values
+
         found = dotenv_values(setup.env_file, interpolate=False)
         variables = {name: text for name, text in found.items() if text} | variables
     names = [entry.api_key_env for entry in setup.models.values() if entry.api_key_env]

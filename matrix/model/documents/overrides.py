@@ -16,6 +16,7 @@ from typing import Any, Final
 from matrix.model.documents.mistakes import Mistakes
 from matrix.model.documents.yaml_documents import PathKey, parse_document, show_path
 from matrix.model.errors import BadInput, Mistake, did_you_mean
+from matrix.model.lines import LOG_LEVELS
 
 Override = tuple[PathKey, Any, str]
 
@@ -34,9 +35,6 @@ FLAGS: Mapping[str, PathKey] = {
     "cache": ("cache",),
 }
 """Flag (and ``MATRIX_<FLAG>`` variable) -> the field it sets."""
-
-LOG_LEVELS: Final = ("debug", "info", "warning", "error")
-"""What ``MATRIX_LOG`` may be."""
 
 OUTSIDE: Final = "MATRIX_ALLOW_OUTSIDE"
 

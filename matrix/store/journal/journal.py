@@ -38,7 +38,6 @@ from matrix.store.journal.pressing import Press, Sample
 from matrix.store.journal.wal import torn_end
 from matrix.store.run.journal_lock import lock, require_unpacked
 from matrix.store.run.own_files import make_private
-from matrix.store.run.run_folder import RUN_FILE, require_played
 
 JOURNAL_NAME = "journal.sqlite"
 
@@ -305,6 +304,8 @@ class JournalReader:
         """
         require_unpacked(path)
         if not path.is_file():
+            from matrix.store.run.run_folder import RUN_FILE, require_played
+
             if (path.parent / RUN_FILE).is_file():
                 require_played(path.parent)
             raise StoreError(f"no journal at {path}; is this a results folder of matrix?")

@@ -6,7 +6,6 @@ import sqlite3
 from pathlib import Path
 
 from matrix.model.errors import JournalFull, StoreError
-from matrix.store.run.run_folder import resume_command
 
 
 def store_error(error: sqlite3.Error, path: Path) -> StoreError:
@@ -15,6 +14,8 @@ def store_error(error: sqlite3.Error, path: Path) -> StoreError:
     if error.sqlite_errorname == "SQLITE_IOERR_SHORT_READ" or "malformed" in text:
         return damaged(path, text)
     if "full" in text or "disk I/O" in text:
+        from matrix.store.run.run_folder import resume_command  # with every form of a run's file
+
         return JournalFull(
             f"no space left for {path}: {text}; free some space, then "
             f"`{resume_command(path.parent)}` goes on from the last acknowledged entry"
