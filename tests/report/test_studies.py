@@ -69,6 +69,21 @@ def test_a_planted_effect_is_named_and_everything_says_the_same(tmp_path: Path) 
     assert found.caveats == ()
 
 
+def test_a_variant_that_scores_worse_is_not_left_while_failures_are_open(tmp_path: Path) -> None:
+    """And is, once they are not; that nothing is shown is said of neither."""
+    effect = {"current": 0.0, "new": 5.0, "newer": 5.0}
+    for rounds, advice in (
+        (30, "Do not leave it for that alone while it is open whether what scores better fails"),
+        (200, "leave current, which scores worse than new and newer."),
+    ):
+        run, _ = planted(tmp_path / f"run{rounds}", effect, rounds=rounds)
+        found = study(run)
+        assert found.winner is None
+        assert advice in found.advice
+        assert "neither that they differ is shown" not in found.advice
+        assert ("52 pairs without a failure" in found.advice) is (rounds < 52)
+
+
 def test_without_an_effect_there_is_no_winner_and_more_rounds_have_a_price(tmp_path: Path) -> None:
     run, _ = planted(tmp_path / "run", {"plain": 0.0, "warm": 0.0}, rounds=20)
     found = study(run)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache, partial
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -242,12 +243,28 @@ def read_by_kind(request: FileRequest, named: str = "") -> ReadFile | None:
                 read = partial(kind.read_file, request)
                 return ask_kind(kind, "read this file", read, document.source)
     own = _named_by(document)  # it alone, as loading every installed one takes a while
+    if isinstance(own, ReadsFiles) and (alone := _without_its_kind(request, own)) is not None:
+        _refuse_others_options(request, cast(ReadingKind, own))
+        read = partial(own.read_file, alone)
+        return ask_kind(cast(Kind, own), "read this file", read, document.source)
     if isinstance(own, ReadsFiles) and isinstance(own, TakesOptions):
         _refuse_others_options(request, cast(ReadingKind, own))
         take = partial(own.with_options, request)
         return ask_kind(cast(Kind, own), "take these options", take, document.source)
     _refuse_others_options(request, None)
     return None
+
+
+def _without_its_kind(request: FileRequest, kind: ReadsFiles) -> FileRequest | None:
+    """A file of a kind's own form that names it as well; ``None`` where it is a run spec."""
+    document = request.document
+    if not (isinstance(document.value, dict) and "kind" in document.value):
+        return None
+    rest = {key: value for key, value in document.value.items() if key != "kind"}
+    claims = partial(kind.claims, rest)
+    if not ask_kind(cast(Kind, kind), "look at this file", claims, document.source):
+        return None
+    return request._replace(document=replace(document, value=rest))
 
 
 def _named_by(document: Document) -> Kind | None:

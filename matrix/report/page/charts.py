@@ -8,6 +8,7 @@ Source: https://vega.github.io/vega-lite/docs/ (version 5).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from statistics import median
 from typing import Any, Final, NamedTuple
 
 from matrix.model.lines import harmless, in_line
@@ -119,7 +120,7 @@ def _interval_told(row: Row) -> str:
 
 
 class ScoreRange(NamedTuple):
-    """How far values go; of an even number of them the median is the upper one of the middle."""
+    """How far values go."""
 
     sessions: int
     low: float
@@ -133,8 +134,7 @@ def score_ranges(rows: Sequence[Row]) -> dict[str, ScoreRange]:
     for row in rows:
         values.setdefault(str(row["name"]), []).append(float(row["value"]))
     return {
-        name: ScoreRange(len(own), min(own), sorted(own)[len(own) // 2], max(own))
-        for name, own in values.items()
+        name: ScoreRange(len(own), min(own), median(own), max(own)) for name, own in values.items()
     }
 
 

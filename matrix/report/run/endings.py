@@ -170,11 +170,17 @@ def _scored(tables: RunTables, sessions: Any) -> _Scored:
     nothing to go by, whatever else it gives.
     """
     over = sessions[sessions["outcome"].isin(_CAME_TO_AN_END)]
-    scored = int(over["score"].notna().sum())
-    if scored or not len(over):
+    scored, metric = int(over["score"].notna().sum()), tables.run.plan.metric
+    own_kind = tables.run.kind_facts is not None
+    asked = own_kind and metric not in {"score", FAILED, *SESSION_METRICS}
+    if not len(over) or (scored and not asked):
         return _Scored(scored, scored)
     final = tables.frame("scores", ("session_id", "name", "value", "turn"))
     final = final[final["turn"].isna()]
+    if scored:  # of something, which may not be what is compared
+        there = final[final["value"].notna()]["name"].value_counts()
+        others = {str(name): int(n) for name, n in there.items() if n} or {"score": scored}
+        return _Scored(scored, scored) if metric in others else _Scored(0, 0, others)
     if not len(final):
         if tables.run.kind_facts is not None:
             return _Scored(0, 0)  # a kind of one's own, which was to score and never did
@@ -187,7 +193,6 @@ def _scored(tables: RunTables, sessions: Any) -> _Scored:
         return _Scored(0, 0)
     final = final[final["value"].notna() & final["session_id"].isin(over["session_id"])]
     scored = int(over["session_id"].isin(final["session_id"]).sum())
-    metric = tables.run.plan.metric
     own = final[~final["name"].isin(names_of(tables.run.spec))]
     if tables.run.kind_facts is not None and len(own) == len(final) and scored:
         compared = {*final["name"], *SESSION_METRICS, FAILED} - {"score"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from matrix.model.entries import NEEDLESS
 from matrix.model.money import show_usd
@@ -80,6 +80,7 @@ def verdict_as_text(summary: Summary, *, width: int = WIDTH) -> str:
     parts = []
     if summary.comparison is not None:
         parts += [_columns(*variant_table(summary))]
+        parts += [wrapped(told, width=width) for told in _no_mean_yet(summary)]
         parts += ["", wrapped(verdict_line(summary), "Verdict: ", width=width)]
         parts += [
             wrapped(told, "  mind:     ", width=width) for told in summary.comparison.cautions
@@ -89,6 +90,22 @@ def verdict_as_text(summary: Summary, *, width: int = WIDTH) -> str:
         parts += [_columns(*variant_table(summary)), ""] if summary.whole is not None else []
         parts += [wrapped(verdict_line(summary), width=width)]
     return "\n".join(parts)
+
+
+def _no_mean_yet(summary: Summary) -> Iterator[str]:
+    """Why no variant has a mean though sessions have scores."""
+    comparison, cells = summary.comparison, summary.run.plan.cells
+    if (
+        comparison is not None
+        and comparison.unit == "round"
+        and summary.endings.scored
+        and not comparison.verdict.rounds_complete
+        and all(row.mean is None for row in comparison.rows)
+    ):
+        yield (
+            f"no means yet: they are of complete rounds, of {plural(cells, 'session')} each, and "
+            "none is complete"
+        )
 
 
 def head_line(summary: Summary) -> str:

@@ -12,6 +12,7 @@ from matrix.report.compare.leading import cube_of
 from matrix.report.compare.unscored import uncounted_places
 from matrix.report.text import names_listed, plural
 from matrix.stats.estimates.figures import of_each
+from matrix.stats.planning.planning import failure_gate_pairs
 from matrix.stats.verdicts.ruling import inside
 from matrix.stats.verdicts.sentence import is_even_chance
 from matrix.stats.verdicts.wording import outscored
@@ -116,7 +117,7 @@ def advice_of(judged: MatchupVerdict) -> str:
         failed = verdict.variants[pair.b].failures
         look = "; see what went wrong in its failed sessions" if failed else ""
         return f"do not choose {names[pair.b]} for its score alone while that is open{look}."
-    if worse := _to_leave(judged):
+    if worse := _to_leave(judged) or _not_yet_left(judged):
         return worse
     if verdict.kind == "no_difference":
         return "keep what you have: neither that they differ is shown, nor that they do not."
@@ -145,6 +146,25 @@ def _to_leave(judged: MatchupVerdict) -> str:
     return (
         f"leave {told}. Of {names_listed(left)} {none} is shown to beat the {rest}: keep or take "
         "any of these."
+    )
+
+
+def _not_yet_left(judged: MatchupVerdict) -> str:
+    """That variants score worse than others, of which it is open whether they fail more often."""
+    names, found = judged.matchup.variants, outscored(judged.verdict)
+    told = "; ".join(
+        f"{names[loser]} scores worse than {names_listed([names[one.b] for one in pairs])}"
+        for loser, pairs in found.items()
+    )
+    if not told:
+        return ""
+    rules, table = judged.verdict.rules, judged.table
+    least = failure_gate_pairs(rules.failure_margin, rules.alpha)
+    few = least is not None and table.prefix_length * table.n_scenarios < least
+    takes = f", which takes {least:,} pairs without a failure to rule out" if few else ""
+    return (
+        f"{told}. Do not leave it for that alone while it is open whether what scores better fails "
+        f"more often{takes}."
     )
 
 

@@ -164,7 +164,7 @@ def newcombe_paired(a: float, b: float, c: float, d: float, alpha: float = 0.05)
     Returns:
         The interval, or ``None`` without any pair.
     """
-    if min(a, b, c, d) < 0:
+    if not all(count >= 0 for count in (a, b, c, d)):
         raise ValueError(f"pair counts cannot be negative; got {(a, b, c, d)}")
     z = normal_z(alpha)
     n = a + b + c + d
@@ -186,7 +186,7 @@ def mcnemar(b: int, c: int) -> McNemar:
     F the binomial(b + c, 1/2) distribution function, exact p = 2 F(m), mid-p = F(m) + F(m - 1).
     Without any disagreement both are 1.
     """
-    if min(b, c) < 0:
+    if not (b >= 0 and c >= 0):
         raise ValueError(f"pair counts cannot be negative; got {(b, c)}")
     if b == c:
         return McNemar(b, c, 1.0, 1.0)
@@ -199,9 +199,9 @@ def _coins(m: int, n: int) -> float:
     """Chance of at most ``m`` heads in ``n`` throws of a fair coin."""
     if n <= _COUNTED:
         return float(sum(comb(n, k) for k in range(m + 1)) / 2**n)
-    from scipy.special import bdtr
+    from scipy.special import betainc
 
-    return float(bdtr(m, n, 0.5)) if m >= 0 else 0.0
+    return float(betainc(n - m, m + 1, 0.5)) if m >= 0 else 0.0
 
 
 _COUNTED: Final = 300

@@ -27,10 +27,12 @@ def normal_cdf(z: float) -> float:
 
 
 def normal_quantile(probability: float) -> float:
-    """The value that a standard normal variable stays below so often, strictly between 0 and 1.
+    """The value that a standard normal variable stays below so often; infinite at 0 and 1.
 
     Source: Wichura (1988), Appl Stat 37:477 (AS 241), as the standard library has it.
     """
+    if not 0.0 < probability < 1.0:
+        return {0.0: -inf, 1.0: inf}.get(probability, nan)
     return _STANDARD.inv_cdf(probability)
 
 

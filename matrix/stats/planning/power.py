@@ -115,7 +115,7 @@ def pairs_by_normal(effect: float, sd: float, goal: PowerGoal = DEFAULT_GOAL) ->
     ``(z(1 - level/2) + z(power))^2 sd^2 / effect^2``.
     """
     _check_effect(effect, sd)
-    return ((normal_quantile(1 - goal.alpha / 2) + normal_quantile(goal.power)) * sd / effect) ** 2
+    return ((normal_quantile(goal.power) - normal_quantile(goal.alpha / 2)) * sd / effect) ** 2
 
 
 def pairs_needed(effect: float, sd: float, goal: PowerGoal = DEFAULT_GOAL) -> float:
@@ -211,7 +211,7 @@ def _simulated(alpha: float, rivals: int) -> npt.NDArray[np.float64]:
 def _power(n: float, effect: float, sd: float, goal: PowerGoal) -> float:
     df = n - 1
     shift = abs(effect) / sd * sqrt(n)
-    one = 1.0 - noncentral_t_cdf(t_quantile(1 - goal.alpha / 2, df), df, shift)
+    one = 1.0 - noncentral_t_cdf(-t_quantile(goal.alpha / 2, df), df, shift)
     return one if goal.n_variants == 2 else _of_all(one, goal.n_variants - 1)
 
 

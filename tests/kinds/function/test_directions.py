@@ -121,6 +121,17 @@ def test_a_compared_score_that_nobody_has_is_an_error_that_names_the_others(
     assert "`--set compare.metric=good` compares a new run on that" in in_words(done.err)
 
 
+def test_a_compared_metric_that_nothing_has_is_an_error_though_sessions_have_scores(
+    project: Project,
+) -> None:
+    """A misspelt one ended with 0 where no score is declared."""
+    write(project, "    ctx.score('good', 1)\n    return 2\n")
+    done = played(project, "--set", "compare.metric=goood", "--json", rounds=2)
+    assert done.code == 1, done
+    assert "nothing has the compared metric 'goood'" in in_words(done.err)
+    assert json.loads(done.out)["scored"] == 0
+
+
 def test_a_function_may_end_with_what_gives_nothing(project: Project) -> None:
     ends = "    ctx.score('good', 1)\n    return ctx.end('completed', 'over')\n"
     write(project, ends)

@@ -96,12 +96,21 @@ def test_the_normal_distribution_is_scipys(z: float) -> None:
 
 def test_what_is_no_question_has_no_answer() -> None:
     assert (t_quantile(0.0, 5), t_quantile(1.0, 5)) == (-inf, inf)
+    assert (normal_quantile(0.0), normal_quantile(1.0)) == (-inf, inf)
+    assert isnan(normal_quantile(nan))
     assert t_quantile(0.5, 5) == 0.0
     assert isnan(t_quantile(0.975, 0.0))
     assert isnan(t_quantile(nan, 5))
     assert isnan(t_two_sided_p(nan, 5))
     assert t_two_sided_p(inf, 5) == 0.0
     assert t_two_sided_p(0.0, 5) == 1.0
+
+
+@pytest.mark.parametrize("pairs", [301, 10**5, 10**7, 10**9])
+def test_a_coin_that_falls_as_often_on_either_side_is_fair_however_often(pairs: int) -> None:
+    assert mcnemar(pairs, pairs + 1).p_exact == pytest.approx(1.0, abs=1e-9)
+    with pytest.raises(ValueError, match="negative"):
+        mcnemar(nan, pairs)  # type: ignore[arg-type]
 
 
 @given(st.integers(0, 400), st.integers(0, 400))
