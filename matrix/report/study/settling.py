@@ -161,10 +161,11 @@ def _not_yet_left(judged: MatchupVerdict) -> str:
     rules, table = judged.verdict.rules, judged.table
     least = failure_gate_pairs(rules.failure_margin, rules.alpha)
     few = least is not None and table.prefix_length * table.n_scenarios < least
+    which = "it" if len(found) == 1 else "them"
     takes = f", which takes {least:,} pairs without a failure to rule out" if few else ""
     return (
-        f"{told}. Do not leave it for that alone while it is open whether what scores better fails "
-        f"more often{takes}."
+        f"{told}. Do not leave {which} for that alone while it is open whether what scores better "
+        f"fails more often{takes}."
     )
 
 
