@@ -37,7 +37,6 @@ from matrix.kinds.reporting import OwnsDocument
 from matrix.kinds.text_files import real
 from matrix.model.documents.mistakes import Mistakes
 from matrix.model.documents.overrides import VARIABLES
-from matrix.model.documents.yaml_documents import Document
 from matrix.model.errors import BadInput, KindUnusable, MatrixError, Mistake, did_you_mean
 from matrix.model.moments.continuation import FilePart
 from matrix.model.records import JSON
@@ -219,7 +218,10 @@ def claim_folder(folder: Path) -> tuple[str, Path] | None:
 
 
 def read_by_kind(request: FileRequest, named: str = "") -> ReadFile | None:
-    """A file that names no kind, read by the installed kind whose form it has, if there is one.
+    """A file that a kind reads itself: of its own form, or a run spec of a kind with options.
+
+    Of the form of any installed kind, or of the one that the file names. ``None`` for other run
+    specs.
 
     Args:
         request: The file.
@@ -228,51 +230,31 @@ def read_by_kind(request: FileRequest, named: str = "") -> ReadFile | None:
     Raises:
         BadInput: Every mistake in it.
     """
-    document = request.document
+    document, value = request.document, request.document.value
     if named:
-        reader = next(kind for kind in _readers() if kind.name == named)
-        _refuse_others_options(request, reader)
-        return ask_kind(
-            reader, "read this file", partial(reader.read_file, request), document.source
-        )
-    if isinstance(document.value, dict) and "kind" not in document.value:
-        for kind in _readers():
-            claims = partial(kind.claims, document.value)
+        reader = _reader(named)
+        assert reader is not None, named  # it has claimed the file's folder
+        return _read(reader, request)
+    if isinstance(value, dict):
+        # the one that is named alone, as loading every installed one takes a while
+        own = _reader(value.get("kind", RunSpec.model_fields["kind"].default))
+        rest = {key: part for key, part in value.items() if key != "kind"}
+        for kind in filter(None, [own]) if "kind" in value else _readers():
+            claims = partial(kind.claims, rest)
             if ask_kind(kind, "look at this file", claims, document.source):
-                _refuse_others_options(request, kind)
-                read = partial(kind.read_file, request)
-                return ask_kind(kind, "read this file", read, document.source)
-    own = _named_by(document)  # it alone, as loading every installed one takes a while
-    if isinstance(own, ReadsFiles) and (alone := _without_its_kind(request, own)) is not None:
-        _refuse_others_options(request, cast(ReadingKind, own))
-        read = partial(own.read_file, alone)
-        return ask_kind(cast(Kind, own), "read this file", read, document.source)
-    if isinstance(own, ReadsFiles) and isinstance(own, TakesOptions):
-        _refuse_others_options(request, cast(ReadingKind, own))
-        take = partial(own.with_options, request)
-        return ask_kind(cast(Kind, own), "take these options", take, document.source)
+                return _read(kind, request._replace(document=replace(document, value=rest)))
+        if isinstance(own, TakesOptions):
+            _refuse_others_options(request, own)
+            take = partial(own.with_options, request)
+            return ask_kind(own, "take these options", take, document.source)
     _refuse_others_options(request, None)
     return None
 
 
-def _without_its_kind(request: FileRequest, kind: ReadsFiles) -> FileRequest | None:
-    """A file of a kind's own form that names it as well; ``None`` where it is a run spec."""
-    document = request.document
-    if not (isinstance(document.value, dict) and "kind" in document.value):
-        return None
-    rest = {key: value for key, value in document.value.items() if key != "kind"}
-    claims = partial(kind.claims, rest)
-    if not ask_kind(cast(Kind, kind), "look at this file", claims, document.source):
-        return None
-    return request._replace(document=replace(document, value=rest))
-
-
-def _named_by(document: Document) -> Kind | None:
-    """The kind that a run spec is of, if it is installed and can be had."""
-    if not isinstance(document.value, dict):
-        return None
-    name = document.value.get("kind", RunSpec.model_fields["kind"].default)
-    return kind_if_usable(name) if isinstance(name, str) and name in kinds() else None
+def _read(kind: ReadingKind, request: FileRequest) -> ReadFile:
+    _refuse_others_options(request, kind)
+    read = partial(kind.read_file, request)
+    return ask_kind(kind, "read this file", read, request.document.source)
 
 
 def _refuse_others_options(request: FileRequest, kind: ReadingKind | None) -> None:
@@ -312,10 +294,15 @@ def _listing() -> Iterator[ListsParts]:
 
 
 def _readers() -> Iterator[ReadingKind]:
-    for name in kinds():
-        kind = kind_if_usable(name)  # what is wrong is told by whoever wants to play it
-        if isinstance(kind, ReadsFiles):
-            yield cast(ReadingKind, kind)
+    return filter(None, map(_reader, kinds()))
+
+
+def _reader(name: object) -> ReadingKind | None:
+    """The installed kind of this name, if it can be had and reads files."""
+    if not isinstance(name, str) or name not in kinds():
+        return None
+    kind = kind_if_usable(name)  # what is wrong is told by whoever wants to play it
+    return cast(ReadingKind, kind) if isinstance(kind, ReadsFiles) else None
 
 
 def kind_if_usable(name: str, kept: Mapping[str, JSON] | None = None) -> Kind | None:

@@ -78,9 +78,10 @@ def _texts(one: RunTables, two: RunTables, *, of_both: bool) -> dict[str, list[s
     for scenario in (name for name in before if name in now):
         old, new = before[scenario], now[scenario]
         for name in sorted(old.keys() & new.keys() if of_both else old.keys() | new.keys()):
-            before_it, now_it = old.get(name, _NONE), new.get(name, _NONE)
-            part = before_it <= now_it or now_it <= before_it  # of what some sessions were shown
-            if before_it != now_it and not (of_both and part):
+            then, since = old.get(name, _NONE), new.get(name, _NONE)
+            # of two that judge the same, one may have fewer sessions, and what these were shown
+            same = (then <= since or since <= then) if of_both else then == since
+            if not same:
                 found.setdefault(name, []).append(scenario)
     return found
 

@@ -178,11 +178,10 @@ def _scored(tables: RunTables, sessions: Any) -> _Scored:
     final = tables.frame("scores", ("session_id", "name", "value", "turn"))
     final = final[final["turn"].isna()]
     if scored:  # of something, which may not be what is compared
-        there = final[final["value"].notna()]["name"].value_counts()
-        others = {str(name): int(n) for name, n in there.items() if n} or {"score": scored}
+        others = _by_name(final[final["value"].notna()])
         return _Scored(scored, scored) if metric in others else _Scored(0, 0, others)
     if not len(final):
-        if tables.run.kind_facts is not None:
+        if own_kind:
             return _Scored(0, 0)  # a kind of one's own, which was to score and never did
         # a cap of its own is no end of its own
         return _Scored(0, int(over["error_class"].isna().sum()))
@@ -194,11 +193,16 @@ def _scored(tables: RunTables, sessions: Any) -> _Scored:
     final = final[final["value"].notna() & final["session_id"].isin(over["session_id"])]
     scored = int(over["session_id"].isin(final["session_id"]).sum())
     own = final[~final["name"].isin(names_of(tables.run.spec))]
-    if tables.run.kind_facts is not None and len(own) == len(final) and scored:
+    if own_kind and len(own) == len(final) and scored:
         compared = {*final["name"], *SESSION_METRICS, FAILED} - {"score"}
         if metric not in compared:
-            return _Scored(0, 0, {str(k): int(n) for k, n in own["name"].value_counts().items()})
+            return _Scored(0, 0, _by_name(own))
     return _Scored(scored, scored)
+
+
+def _by_name(scores: Any) -> dict[str, int]:
+    """Name of a score -> how many there are, the most frequent first."""
+    return {str(name): int(count) for name, count in scores["name"].value_counts().items()}
 
 
 def _classes(failing: Any, column: str, redactor: Redactor) -> list[ErrorClass]:

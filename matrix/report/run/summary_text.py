@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from matrix.model.entries import NEEDLESS
 from matrix.model.money import show_usd
@@ -80,7 +80,8 @@ def verdict_as_text(summary: Summary, *, width: int = WIDTH) -> str:
     parts = []
     if summary.comparison is not None:
         parts += [_columns(*variant_table(summary))]
-        parts += [wrapped(told, width=width) for told in _no_mean_yet(summary)]
+        if told := _no_mean_yet(summary):
+            parts += [wrapped(told, width=width)]
         parts += ["", wrapped(verdict_line(summary), "Verdict: ", width=width)]
         parts += [
             wrapped(told, "  mind:     ", width=width) for told in summary.comparison.cautions
@@ -92,20 +93,15 @@ def verdict_as_text(summary: Summary, *, width: int = WIDTH) -> str:
     return "\n".join(parts)
 
 
-def _no_mean_yet(summary: Summary) -> Iterator[str]:
-    """Why no variant has a mean though sessions have scores."""
-    comparison, cells = summary.comparison, summary.run.plan.cells
-    if (
-        comparison is not None
-        and comparison.unit == "round"
-        and summary.endings.scored
-        and not comparison.verdict.rounds_complete
-        and all(row.mean is None for row in comparison.rows)
-    ):
-        yield (
-            f"no means yet: they are of complete rounds, of {plural(cells, 'session')} each, and "
-            "none is complete"
-        )
+def _no_mean_yet(summary: Summary) -> str:
+    """Why no variant has a mean though sessions have scores; empty where one has, or none has."""
+    comparison = summary.comparison
+    if comparison is None or comparison.unit != "round" or not summary.endings.scored:
+        return ""
+    if comparison.verdict.rounds_complete or any(row.mean is not None for row in comparison.rows):
+        return ""
+    of = plural(summary.run.plan.cells, "session")
+    return f"no means yet: they are of complete rounds, of {of} each, and none is complete"
 
 
 def head_line(summary: Summary) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -117,7 +118,7 @@ def advice_of(judged: MatchupVerdict) -> str:
         failed = verdict.variants[pair.b].failures
         look = "; see what went wrong in its failed sessions" if failed else ""
         return f"do not choose {names[pair.b]} for its score alone while that is open{look}."
-    if worse := _to_leave(judged) or _not_yet_left(judged):
+    if worse := _to_leave(judged):
         return worse
     if verdict.kind == "no_difference":
         return "keep what you have: neither that they differ is shown, nor that they do not."
@@ -127,16 +128,20 @@ def advice_of(judged: MatchupVerdict) -> str:
 def _to_leave(judged: MatchupVerdict) -> str:
     """To leave variants that others are shown to beat, though none of these beats all; often empty.
 
-    Not for others that may fail more often.
+    Not for others that may fail more often, of which is said that it is open.
     """
     verdict, names = judged.verdict, judged.matchup.variants
     margin, lost = verdict.rules.failure_margin, dict[int, list[str]]()
-    for loser, pairs in outscored(verdict).items():
+    beaten = outscored(verdict)
+    for loser, pairs in beaten.items():
         sound = [names[one.b] for one in pairs if one.failures.b_non_inferior(margin)]
         if sound:
             lost[loser] = sound
+    if not lost:
+        by = {loser: [names[one.b] for one in pairs] for loser, pairs in beaten.items()}
+        return _not_yet_left(judged, by) if by else ""
     left = [name for index, name in enumerate(names) if index not in lost]
-    if not lost or len(left) < 2:
+    if len(left) < 2:
         return ""
     told = "; ".join(
         f"{names[loser]}, which scores worse than {names_listed(others)}"
@@ -149,19 +154,15 @@ def _to_leave(judged: MatchupVerdict) -> str:
     )
 
 
-def _not_yet_left(judged: MatchupVerdict) -> str:
-    """That variants score worse than others, of which it is open whether they fail more often."""
-    names, found = judged.matchup.variants, outscored(judged.verdict)
+def _not_yet_left(judged: MatchupVerdict, by: Mapping[int, Sequence[str]]) -> str:
+    """Not to leave variants for their scores alone: each of those ``by`` may fail more often."""
+    names, rules, table = judged.matchup.variants, judged.verdict.rules, judged.table
     told = "; ".join(
-        f"{names[loser]} scores worse than {names_listed([names[one.b] for one in pairs])}"
-        for loser, pairs in found.items()
+        f"{names[loser]} scores worse than {names_listed(others)}" for loser, others in by.items()
     )
-    if not told:
-        return ""
-    rules, table = judged.verdict.rules, judged.table
     least = failure_gate_pairs(rules.failure_margin, rules.alpha)
     few = least is not None and table.prefix_length * table.n_scenarios < least
-    which = "it" if len(found) == 1 else "them"
+    which = "it" if len(by) == 1 else "them"
     takes = f", which takes {least:,} pairs without a failure to rule out" if few else ""
     return (
         f"{told}. Do not leave {which} for that alone while it is open whether what scores better "
